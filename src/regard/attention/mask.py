@@ -1,0 +1,180 @@
+"""Who may look at whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from regard.errors import ShapeError
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """A mask says which keys each query may look at: True means "may look".
+
+    It keeps its structure, so that a fast path can use it; `dense` is its definition. Masks are combined with `&`:
+    a query may look where all of them let it.
+
+    key_lengths: (batch,)       only the first so many keys are real
+    real_keys:   (batch, keys)  only these keys are real
+    before: how many positions back a query may look (None: any number)
+    after:  how many positions ahead a query may look (None: any number; 0: causal)
+    table:  (batch | 1, heads | 1, queries, keys), anything else
+    """
+
+    key_lengths: Tensor | None = None
+    real_keys: Tensor | None = None
+    before: int | None = None
+    after: int | None = None
+    table: Tensor | None = None
+
+    @staticmethod
+    def causal() -> Mask:
+        """Nobody looks ahead."""
+        return Mask(after=0)
+
+    @staticmethod
+    def window(left: int, right: int) -> Mask:
+        """Everybody looks at most `left` positions back and `right` positions ahead."""
+        if left < 0 or right < 0:
+            raise ShapeError(f"a window reaches 0 or more positions to each side, not ({left}, {right})")
+        return Mask(before=left, after=right)
+
+    @staticmethod
+    def lengths(lengths: Tensor) -> Mask:
+        """In each row only the first keys are real, the rest is padding."""
+        if lengths.dim() != 1 or lengths.is_floating_point() or lengths.dtype == torch.bool:
+            raise ShapeError(f"lengths are whole numbers, one for each row, not {_describe(lengths)}")
+        return Mask(key_lengths=lengths)
+
+    @staticmethod
+    def keys(allowed: Tensor) -> Mask:
+        """In each row only the keys marked True are real.
+
+        allowed: (batch, keys)
+        """
+        return Mask(real_keys=_boolean(allowed, 2, "(batch, keys)"))
+
+    @staticmethod
+    def allowed(allowed: Tensor) -> Mask:
+        """Any table of who may look at whom.
+
+        allowed: (queries, keys) or (batch, queries, keys) or (batch | 1, heads | 1, queries, keys)
+        """
+        if allowed.dim() not in (2, 3, 4):
+            raise ShapeError(
+                "a mask is (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys), "
+                f"not {_describe(allowed)}"
+            )
+        table = _boolean(allowed, allowed.dim(), "")
+        return Mask(table=table[:, None] if table.dim() == 3 else table.reshape((1,) * (4 - table.dim()) + table.shape))
+
+    def __and__(self, other: Mask | None) -> Mask:
+        if other is None:
+            return self
+        return Mask(
+            key_lengths=_smaller(self.key_lengths, other.key_lengths),
+            real_keys=_both(self.real_keys, other.real_keys),
+            before=_nearer(self.before, other.before),
+            after=_nearer(self.after, other.after),
+            table=_both(self.table, other.table),
+        )
+
+    def dense(self, query_positions: Tensor, key_positions: Tensor) -> Tensor | None:
+        """The mask written out; None where everybody may look at everything.
+
+        query_positions: (batch | 1, queries), where each query stands
+        key_positions:   (batch | 1, keys), where each key stands
+        output: (batch | 1, heads | 1, queries | 1, keys); an axis of 1 stands for "the same for all"
+        """
+        parts: list[Tensor] = []
+        keys = key_positions.shape[-1]
+        if self.key_lengths is not None:
+            index = torch.arange(keys, device=self.key_lengths.device)
+            parts.append((index < self.key_lengths[:, None])[:, None, None, :])
+        if self.real_keys is not None:
+            if self.real_keys.shape[-1] != keys:
+                raise ShapeError(f"the mask knows {self.real_keys.shape[-1]} keys, but there are {keys}")
+            parts.append(self.real_keys[:, None, None, :])
+        if self.before is not None or self.after is not None:
+            # (batch, queries, keys): how far ahead of the query the key stands
+            ahead = key_positions[:, None, :] - query_positions[:, :, None]
+            if self.after is not None:
+                parts.append((ahead <= self.after)[:, None])
+            if self.before is not None:
+                parts.append((ahead >= -self.before)[:, None])
+        if self.table is not None:
+            queries = query_positions.shape[-1]
+            if self.table.shape[-1] not in (1, keys) or self.table.shape[-2] not in (1, queries):
+                raise ShapeError(
+                    f"the mask is for {tuple(self.table.shape[-2:])} (queries, keys), but there are {(queries, keys)}"
+                )
+            parts.append(self.table)
+        if not parts:
+            return None
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole & part
+        return whole
+
+    @property
+    def only_causal(self) -> bool:
+        """Whether this is the causal mask and nothing else."""
+        others = (self.key_lengths, self.real_keys, self.before, self.table)
+        return self.after == 0 and all(other is None for other in others)
+
+    def rows(self, rows: slice) -> Mask:
+        """The mask of some of the queries."""
+        if self.table is None or self.table.shape[-2] == 1:
+            return self
+        return replace(self, table=self.table[:, :, rows])
+
+    def real_positions(self, time: int) -> Tensor | None:
+        """Which elements are real and not padding: (batch, time); None where all are."""
+        device = next((part.device for part in (self.key_lengths, self.real_keys) if part is not None), None)
+        positions = torch.arange(time, device=device)[None]
+        padding = Mask(key_lengths=self.key_lengths, real_keys=self.real_keys).dense(positions, positions)
+        return None if padding is None else padding[:, 0, 0]
+
+    def picture(self, queries: int, keys: int | None = None) -> str:
+        """The mask of the first item and head, drawn: # may look, . may not."""
+        keys = queries if keys is None else keys
+        dense = self.dense(torch.arange(queries)[None], torch.arange(keys)[None])
+        if dense is None:
+            return "\n".join("#" * keys for _ in range(queries))
+        rows = dense[0, 0].expand(queries, keys).tolist()
+        return "\n".join("".join("#" if allowed else "." for allowed in row) for row in rows)
+
+
+def _describe(tensor: Tensor) -> str:
+    return f"{tuple(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def _boolean(mask: Tensor, axes: int, names: str) -> Tensor:
+    if mask.dtype != torch.bool:
+        raise ShapeError(
+            f"a mask is boolean and True means 'may look'; found {_describe(mask)}. "
+            "Write mask == 1 if 1 means 'may look'; numbers to be added to the scores are given as bias"
+        )
+    if mask.dim() != axes:
+        raise ShapeError(f"this mask is {names}, not {_describe(mask)}")
+    return mask
+
+
+def _nearer(one: int | None, other: int | None) -> int | None:
+    known = [limit for limit in (one, other) if limit is not None]
+    return min(known) if known else None
+
+
+def _smaller(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return torch.minimum(one, other)
+
+
+def _both(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

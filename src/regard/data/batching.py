@@ -1,0 +1,132 @@
+"""Examples -> batches of nearly equal lengths under a budget, in an order that (seed, epoch) decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.tokenizer import Encoded
+
+# What stands where nothing is learnt: a label that is unknown, to be ignored, or padding.
+IGNORED = -100
+
+# Lengths are shaken by up to this share before they are sorted, so that the same items do not always meet.
+_SHAKE = 0.1
+
+
+def plan(lengths: Sequence[int], budget: int, *, seed: int | None = None, epoch: int = 0) -> list[list[int]]:
+    """Which items make up which batch: items × longest ≤ budget; an item that is longer goes alone.
+
+    With a seed the order is drawn anew for each epoch, a pure function of (seed, epoch); without, batches go from
+    short to long.
+    """
+    sizes = np.maximum(np.asarray(lengths, dtype=np.int64), 1)
+    if seed is None:
+        order = np.argsort(sizes, kind="stable")
+    else:
+        random = np.random.default_rng((seed, epoch))
+        order = np.argsort(sizes * (1 + _SHAKE * random.random(len(sizes))), kind="stable")
+    batches: list[list[int]] = []
+    longest = 0
+    for item in order.tolist():
+        longest = max(longest, int(sizes[item])) if batches else int(sizes[item])
+        if batches and (len(batches[-1]) + 1) * longest <= budget:
+            batches[-1].append(item)
+        else:
+            batches.append([item])
+            longest = int(sizes[item])
+    if seed is not None:
+        batches = [batches[place] for place in random.permutation(len(batches)).tolist()]
+    return batches
+
+
+@dataclass(frozen=True)
+class Item:
+    """An example as numbers: what goes in, and the number of each label from each target column."""
+
+    encoded: Encoded
+    labels: Mapping[str, tuple[int, ...]]
+    words: int
+
+    @property
+    def length(self) -> int:
+        """How many vectors the network sees."""
+        return len(self.encoded.pieces) or self.words
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Items side by side, padded to the longest.
+
+    inputs: what the input part reads; always with
+        lengths: (batch,), how many vectors each item has
+        words:   (batch,), how many words each item has
+    labels: for each target column (batch, longest in words), IGNORED where nothing is learnt
+    items:  which items these are
+    """
+
+    inputs: dict[str, Tensor]
+    labels: dict[str, Tensor]
+    items: list[int]
+
+    @property
+    def size(self) -> int:
+        """How many vectors the network sees, padding included."""
+        return int(self.inputs["lengths"].max()) * len(self.items)
+
+    def to(self, device: torch.device) -> Batch:
+        if device.type == "cpu":
+            return self
+        return Batch(
+            {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()},
+            {name: tensor.to(device, non_blocking=True) for name, tensor in self.labels.items()},
+            self.items,
+        )
+
+
+def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
+    """Some of the items as one batch."""
+    chosen = [items[number] for number in numbers]
+    inputs = {
+        "lengths": torch.tensor([item.length for item in chosen]),
+        "words": torch.tensor([item.words for item in chosen]),
+    }
+    if chosen and any(item.encoded.pieces for item in chosen):
+        inputs["piece_numbers"] = _padded([item.encoded.pieces for item in chosen], 0)
+        inputs["word_of_piece"] = _padded([item.encoded.word_of_piece for item in chosen], 0)
+    else:
+        inputs["word_numbers"] = _padded([item.encoded.words for item in chosen], 0)
+    if any(item.encoded.letters for item in chosen):
+        inputs.update(_distinct([item.encoded.letters for item in chosen]))
+    columns = chosen[0].labels if chosen else {}
+    labels = {column: _padded([item.labels[column] for item in chosen], IGNORED) for column in columns}
+    return Batch(inputs, labels, list(numbers))
+
+
+def batches(items: Sequence[Item], budget: int) -> Iterator[Batch]:
+    """All items once, for evaluation and prediction."""
+    for numbers in plan([item.length for item in items], budget):
+        yield collate(items, numbers)
+
+
+def _padded(rows: Sequence[Sequence[int]], padding: int) -> Tensor:
+    """(rows, longest)"""
+    longest = max((len(row) for row in rows), default=0)
+    table = np.full((len(rows), longest), padding, dtype=np.int64)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    return torch.from_numpy(table)
+
+
+def _distinct(texts: Sequence[Sequence[tuple[int, ...]]]) -> dict[str, Tensor]:
+    """The letters of each distinct word once, since words come again and again, and which word stands where.
+
+    letters: (distinct, longest word); spellings: (batch, longest in words), rows of `letters`
+    """
+    numbers: dict[tuple[int, ...], int] = {(): 0}  # row 0 is padding
+    spellings = [[numbers.setdefault(word, len(numbers)) for word in words] for words in texts]
+    return {"letters": _padded(list(numbers), 0), "spellings": _padded(spellings, 0)}

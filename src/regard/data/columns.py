@@ -1,0 +1,83 @@
+"""Columns of any number: a word a line with its labels beside it, a blank line between sentences (CoNLL 2000, 2003)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from regard.data.example import Example, Place
+from regard.data.lines import Line, blocks
+from regard.errors import DataError
+
+# A line that only parts documents, as in CoNLL 2003; it is no word.
+DOCUMENT_START = "-DOCSTART-"
+
+
+class Columns:
+    """Reads and writes columns parted by tabs where there are tabs, else by spaces. The first column is read and the
+    last one learnt, if nothing else is said."""
+
+    name = "columns"
+
+    def __init__(self, source: str | int | None, target: Sequence[str | int], *, predicting: bool = False) -> None:
+        self.source = _number(1 if source is None else source, "data.source")
+        self.target = {str(column): _number(column, "data.target") for column in (target or (-1,))}
+        self.predicting = predicting
+
+    def examples(self, lines: Iterator[Line], file: str) -> Iterator[Example | DataError]:
+        """Each sentence, or what is wrong with it."""
+        for block in blocks(lines):
+            try:
+                rows = [(number, _cells(line)) for number, line in block]
+                rows = [(number, cells) for number, cells in rows if cells[0] != DOCUMENT_START]
+                if rows:
+                    yield self._example(rows, file)
+            except DataError as error:
+                yield error
+
+    def write(self, example: Example, labels: Mapping[str, Sequence[str]]) -> str:
+        """The sentence as it was read, with labels in the columns that were predicted (added where there are none)."""
+        rows = [list(cells) for cells in example.record]
+        for column, answers in labels.items():
+            number = self.target[column]
+            for row, answer in zip(rows, answers, strict=True):
+                if number < 0 and len(row) == 1:
+                    row.append(answer)
+                elif number < 0:
+                    row[-1] = answer
+                else:
+                    row.extend([""] * (number - len(row)))
+                    row[number - 1] = answer
+        return "".join("\t".join(row) + "\n" for row in rows)
+
+    def _example(self, rows: list[tuple[int, list[str]]], file: str) -> Example:
+        first, width = rows[0][0], len(rows[0][1])
+        for number, cells in rows:
+            if len(cells) != width:
+                raise DataError(f"{file}, line {number}: {len(cells)} columns where the sentence begins with {width}")
+        for column, wanted in (("data.source", self.source), *(("data.target", n) for n in self.target.values())):
+            if wanted > width or (column == "data.target" and width < 2 and not self.predicting):
+                raise DataError(f"{file}, line {first}: {width} columns, but {column} is column {max(wanted, 2)}")
+        return Example(
+            words=tuple(cells[self.source - 1] for _, cells in rows),
+            labels={}
+            if self.predicting
+            else {
+                name: tuple(cells[number if number < 0 else number - 1] for _, cells in rows)
+                for name, number in self.target.items()
+            },
+            place=Place(file, first),
+            record=[cells for _, cells in rows] if self.predicting else None,
+        )
+
+
+def _cells(line: str) -> list[str]:
+    # Only spaces and tabs part columns: a word may be a no-break space.
+    return line.split("\t") if "\t" in line else [cell for cell in line.split(" ") if cell]
+
+
+def _number(column: str | int, setting: str) -> int:
+    if isinstance(column, str) and column.lstrip("-").isdecimal():
+        column = int(column)
+    if not isinstance(column, int) or column == 0:
+        raise DataError(f"{setting}: these columns have no names; give a number from 1 (or -1, the last), not {column}")
+    return column

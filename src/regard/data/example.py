@@ -1,0 +1,35 @@
+"""What a reader gives: one example, and where it stood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an example begins: a file and a line counted from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sequence of words and, where they are known, a label for each word from each target column.
+
+    record: what it was read from, so that answers can be written into it
+    """
+
+    words: tuple[str, ...]
+    labels: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    place: Place = Place("-", 0)
+    record: Any = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        for column, labels in self.labels.items():
+            assert len(labels) == len(self.words), f"{self.place}: {len(labels)} labels of {column} for {self.words}"

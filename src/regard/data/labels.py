@@ -1,0 +1,84 @@
+"""Labels -> numbers, and which label may follow which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from regard.data.batching import IGNORED
+from regard.data.example import Example
+from regard.errors import DataError
+
+
+class Labels:
+    """The labels of one target column, each known by its number."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.numbers = {name: number for number, name in enumerate(names)}
+
+    @classmethod
+    def of(cls, examples: Iterable[Example], column: str, ignore: Collection[str]) -> Labels:
+        """All labels of a column, in the order of the alphabet."""
+        found = {label for example in examples for label in example.labels[column] if label is not None}
+        names = sorted(found - set(ignore))
+        if not names:
+            raise DataError(f"the column {column} holds no label to learn; is data.target the right column?")
+        return cls(names)
+
+    def encode(self, labels: Iterable[str | None]) -> tuple[int, ...]:
+        """A number for each label; IGNORED for those that are unknown or left out."""
+        return tuple(IGNORED if label is None else self.numbers.get(label, IGNORED) for label in labels)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def _split(label: str) -> tuple[str, str]:
+    """B-PER -> ("B", "PER"); O -> ("O", "")."""
+    prefix, _, kind = label.partition("-")
+    return prefix, kind
+
+
+def _follows_iob2(before: str | None, label: str) -> bool:
+    prefix, kind = _split(label)
+    if prefix != "I":
+        return True
+    return before is not None and _split(before) in (("B", kind), ("I", kind))
+
+
+def _follows_closed(open_with: str, inside: str, close_with: str) -> Callable[[str | None, str], bool]:
+    """Schemes in which a span of several words has a first, inner and a last label."""
+
+    def follows(before: str | None, label: str) -> bool:
+        prefix, kind = _split(label)
+        opened = before is not None and _split(before)[0] in (open_with, inside)
+        if not opened:
+            return prefix not in (inside, close_with)
+        assert before is not None
+        return prefix in (inside, close_with) and kind == _split(before)[1]
+
+    return follows
+
+
+# May the label follow the one before it (None: may it come first)?
+SCHEMES: dict[str, Callable[[str | None, str], bool]] = {
+    "none": lambda before, label: True,
+    "IOB2": _follows_iob2,
+    "IOBES": _follows_closed("B", "I", "E"),
+    "BMES": _follows_closed("B", "M", "E"),
+}
+
+
+def check_scheme(examples: Iterable[Example], column: str, scheme: str) -> None:
+    """Refuse labels that do not follow the scheme, naming the first place."""
+    follows = SCHEMES[scheme]
+    for example in examples:
+        before: str | None = None
+        for number, label in enumerate(example.labels[column], 1):
+            if label is not None and not follows(before, label):
+                after = f"after {before}" if before else "at the beginning"
+                raise DataError(
+                    f"{example.place}, word {number}: {label} {after} does not follow the scheme {scheme}; "
+                    'mend the labels, or set output.scheme = "none"'
+                )
+            before = label

@@ -1,0 +1,98 @@
+"""Files -> examples, whatever their format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from regard.data.columns import Columns
+from regard.data.conllu import COLUMNS, Conllu
+from regard.data.example import Example
+from regard.data.lines import Line, check_file, read_lines
+from regard.data.text import Text
+from regard.errors import DataError, choose
+
+
+class Reader(Protocol):
+    """Lines -> examples, and back with the answers written in."""
+
+    @property
+    def name(self) -> str: ...
+
+    def examples(self, lines: Iterator[Line], file: str) -> Iterator[Example | DataError]:
+        """Each example, or what is wrong with it."""
+
+    def write(self, example: Example, labels: Mapping[str, Sequence[str]]) -> str:
+        """The example with its answers, in the reader's own format."""
+
+
+# Formats with labels in them, by name: (source, target, predicting=) -> a reader.
+READERS: dict[str, Callable[..., Reader]] = {"conllu": Conllu, "columns": Columns}
+
+# So many lines are looked at to guess a format.
+_LOOKED_AT = 5000
+
+
+def read_examples(
+    paths: Sequence[str | Path],
+    reader: Reader,
+    *,
+    on_error: str = "stop",
+    encoding_errors: str = "strict",
+    say: Callable[[str], None] = lambda sentence: None,
+) -> list[Example]:
+    """All examples of some files, in order.
+
+    on_error: at an example that cannot be read, stop, or skip it and say so
+    """
+    examples: list[Example] = []
+    for path in paths:
+        before = len(examples)
+        for found in reader.examples(read_lines(path, encoding_errors), str(path)):
+            if isinstance(found, Example):
+                examples.append(found)
+            elif on_error == "stop":
+                raise DataError(f'{found} (data.on_error = "skip" leaves such out)')
+            else:
+                say(f"left out: {found}")
+        if len(examples) == before:
+            raise DataError(f"{path} holds no example that could be read as {reader.name}")
+    return examples
+
+
+def guess_format(path: str | Path, encoding_errors: str = "strict") -> str:
+    """The format of a file by its contents: conllu, columns or text."""
+    check_file(path)
+    lines = [line for _, line in islice(read_lines(path, encoding_errors), _LOOKED_AT)]
+    rows = [line for line in lines if line.strip() and not line.startswith("#")]
+    if rows and rows[0].startswith(("1\t", "1-")) and all(row.count("\t") == len(COLUMNS) - 1 for row in rows):
+        return "conllu"
+    widths = {len(row.split("\t" if "\t" in row else None)) for row in rows}
+    parted = any(not line.strip() for line in lines) or any("\t" in row for row in rows)
+    if len(rows) > 1 and len(widths) == 1 and widths != {1} and (parted or len(lines) == _LOOKED_AT):
+        return "columns"
+    return "text"
+
+
+def reader_for(
+    path: str | Path,
+    format: str,
+    source: str | int | None,
+    target: Sequence[str | int],
+    *,
+    predicting: bool = False,
+    split: str = "punctuation",
+    encoding_errors: str = "strict",
+) -> Reader:
+    """The reader of a file whose format is given or guessed. Without labels, plain text will do."""
+    guessed = guess_format(path, encoding_errors) if format == "guess" else format
+    if guessed == "text":
+        if predicting:
+            return Text(split)
+        raise DataError(
+            f"{path} looks like plain text; labels are read from CoNLL-U or from columns "
+            "(a word a line, its label in the last column, a blank line between sentences); say which with data.format"
+        )
+    return choose(READERS, guessed, "data.format")(source, target, predicting=predicting)

@@ -1,0 +1,78 @@
+"""Plain text: a line is an example."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from regard.data.example import Example, Place
+from regard.data.lines import Line
+from regard.errors import DataError
+
+
+class Text:
+    """Reads lines as examples; n lines in, n examples out: a blank line is an example without words."""
+
+    name = "text"
+
+    def __init__(self, split: str = "punctuation") -> None:
+        self.split = SPLITS[split]
+
+    def examples(self, lines: Iterator[Line], file: str) -> Iterator[Example | DataError]:
+        """Each line as words."""
+        for number, line in lines:
+            yield Example(words=self.split(line), place=Place(file, number))
+
+    def write(self, example: Example, labels: Mapping[str, Sequence[str]]) -> str:
+        """word/LABEL word/LABEL …, several columns as word/LABEL/LABEL."""
+        return " ".join("/".join(parts) for parts in zip(example.words, *labels.values(), strict=True))
+
+
+def at_spaces(line: str) -> tuple[str, ...]:
+    """Words are what stands between spaces."""
+    return tuple(line.split())
+
+
+def at_punctuation(line: str) -> tuple[str, ...]:
+    """Words are runs of letters, digits and the marks on them; each other sign is a word of its own.
+
+    An apostrophe, hyphen or full stop between letters or digits belongs to the word: don't, well-known, 3.14.
+    """
+    words: list[str] = []
+    for chunk in line.split():
+        kinds = [_in_word(sign) for sign in chunk]
+        for index in range(1, len(chunk) - 1):
+            if chunk[index] in "'’.-" and _in_word(chunk[index - 1]) and _in_word(chunk[index + 1]):
+                kinds[index] = True
+        for in_word, run in groupby(zip(chunk, kinds, strict=True), key=lambda pair: pair[1]):
+            signs = "".join(sign for sign, _ in run)
+            words.extend([signs] if in_word else signs)
+    return tuple(words)
+
+
+def each_sign(line: str) -> tuple[str, ...]:
+    """Each letter or sign is a word, with the marks that belong to it; spaces are none."""
+    words: list[str] = []
+    joined = False
+    for sign in line:
+        if sign.isspace():
+            joined = False
+        elif words and (joined or unicodedata.category(sign) in ("Mn", "Mc", "Me", "Cf")):
+            words[-1] += sign
+            joined = sign == "\u200d"  # what follows a zero-width joiner belongs to the sign before it
+        else:
+            words.append(sign)
+    return tuple(words)
+
+
+def _in_word(sign: str) -> bool:
+    # Letters, numbers, the marks on letters, and joiners without a width; also the underscore.
+    return unicodedata.category(sign)[0] in "LNM" or sign in "_\u200c\u200d"
+
+
+SPLITS: dict[str, Callable[[str], tuple[str, ...]]] = {
+    "punctuation": at_punctuation,
+    "spaces": at_spaces,
+    "characters": each_sign,
+}

@@ -1,0 +1,291 @@
+"""Words -> numbers: which vector belongs to what."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from regard.errors import FolderError, choose
+
+PADDING, UNKNOWN = "<pad>", "<unk>"
+
+# Around each word's letters, so that beginnings and ends can be told from middles.
+WORD_START, WORD_END = "<w>", "</w>"
+
+# Of longer words (web addresses …) only the first and the last letters are read, two thirds and one third.
+LONGEST_WORD = 30
+
+
+class Vocabulary:
+    """A list of symbols, each known by its number; numbers 0 and 1 are padding and the unknown."""
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        self.symbols = tuple(symbols)
+        self.numbers = {symbol: number for number, symbol in enumerate(symbols)}
+
+    @classmethod
+    def of(cls, symbols: Iterable[str], *, size: int | None = None, minimum_count: int = 1) -> Vocabulary:
+        """The most frequent symbols; equally frequent ones in the order of the alphabet, so that order of data does not
+        matter."""
+        counts = Counter(symbols)
+        kept = sorted((s for s, count in counts.items() if count >= minimum_count), key=lambda s: (-counts[s], s))
+        return cls((PADDING, UNKNOWN, *kept[: None if size is None else max(0, size - 2)]))
+
+    def number(self, symbol: str) -> int:
+        return self.numbers.get(symbol, 1)
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An example as numbers.
+
+    words:   one number a word (empty where the kind has no word vectors)
+    letters: the letters of each word, as numbers (empty where the kind does not read letters)
+    pieces:  the pieces of the whole example, and the word that each belongs to
+    """
+
+    words: tuple[int, ...] = ()
+    letters: tuple[tuple[int, ...], ...] = ()
+    pieces: tuple[int, ...] = ()
+    word_of_piece: tuple[int, ...] = ()
+
+
+class Tokenizer:
+    """What all kinds have in common: a normalisation of the text, and a form in which they are saved."""
+
+    kind = ""
+
+    def __init__(self, normalize: str) -> None:
+        self.normalize = normalize
+
+    def normal(self, word: str) -> str:
+        return word if self.normalize == "none" else unicodedata.normalize(self.normalize, word)  # type: ignore[arg-type]
+
+    def encode(self, words: Sequence[str]) -> Encoded:
+        raise NotImplementedError
+
+    def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
+        """What the network attends to, as people read it."""
+        return tuple(words)
+
+    def sizes(self) -> dict[str, int]:
+        """How many vectors of each kind there are."""
+        raise NotImplementedError
+
+    def saved(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class WordTokenizer(Tokenizer):
+    """Each word has a vector of its own; those too rare share the unknown's."""
+
+    kind = "words"
+
+    def __init__(self, words: Vocabulary, lowercase: bool, normalize: str) -> None:
+        super().__init__(normalize)
+        self.words = words
+        self.lowercase = lowercase
+
+    @classmethod
+    def learn(cls, texts: Iterable[Sequence[str]], settings: TokenizerSettings) -> WordTokenizer:
+        return cls(_word_vocabulary(texts, settings), settings.lowercase, settings.normalize)
+
+    def look_up(self, word: str) -> str:
+        """The form under which a word stands in the vocabulary."""
+        word = self.normal(word)
+        return word.lower() if self.lowercase else word
+
+    def encode(self, words: Sequence[str]) -> Encoded:
+        return Encoded(words=tuple(self.words.number(self.look_up(word)) for word in words))
+
+    def sizes(self) -> dict[str, int]:
+        return {"words": len(self.words)}
+
+    def saved(self) -> dict[str, Any]:
+        return {"words": self.words.symbols, "lowercase": self.lowercase, "normalize": self.normalize}
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> WordTokenizer:
+        return cls(Vocabulary(saved["words"]), saved["lowercase"], saved["normalize"])
+
+
+class WordCharacterTokenizer(WordTokenizer):
+    """Each word has a vector of its own, and its letters are read too, so that unknown words are not all the same."""
+
+    kind = "words+characters"
+
+    def __init__(self, words: Vocabulary, characters: Vocabulary, lowercase: bool, normalize: str) -> None:
+        super().__init__(words, lowercase, normalize)
+        self.characters = characters
+        self._spell = lru_cache(maxsize=100_000)(self._spelling)
+
+    @classmethod
+    def learn(cls, texts: Iterable[Sequence[str]], settings: TokenizerSettings) -> WordCharacterTokenizer:
+        texts = list(texts)
+        normal = Tokenizer(settings.normalize).normal
+        characters = Vocabulary.of(letter for words in texts for word in words for letter in normal(word))
+        characters = Vocabulary((*characters.symbols[:2], WORD_START, WORD_END, *characters.symbols[2:]))
+        return cls(_word_vocabulary(texts, settings), characters, settings.lowercase, settings.normalize)
+
+    def _spelling(self, word: str) -> tuple[int, ...]:
+        letters = self.normal(word)
+        if len(letters) > LONGEST_WORD:
+            letters = letters[: LONGEST_WORD * 2 // 3] + letters[-(LONGEST_WORD // 3) :]
+        number = self.characters.number
+        return (number(WORD_START), *map(number, letters), number(WORD_END))
+
+    def encode(self, words: Sequence[str]) -> Encoded:
+        return Encoded(words=super().encode(words).words, letters=tuple(map(self._spell, words)))
+
+    def sizes(self) -> dict[str, int]:
+        return {"words": len(self.words), "characters": len(self.characters)}
+
+    def saved(self) -> dict[str, Any]:
+        return {**super().saved(), "characters": self.characters.symbols}
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> WordCharacterTokenizer:
+        return cls(Vocabulary(saved["words"]), Vocabulary(saved["characters"]), saved["lowercase"], saved["normalize"])
+
+
+class CharacterTokenizer(Tokenizer):
+    """Each letter is a piece; a word's answer is drawn from all its letters."""
+
+    kind = "characters"
+
+    def __init__(self, characters: Vocabulary, normalize: str) -> None:
+        super().__init__(normalize)
+        self.characters = characters
+
+    @classmethod
+    def learn(cls, texts: Iterable[Sequence[str]], settings: TokenizerSettings) -> CharacterTokenizer:
+        normal = Tokenizer(settings.normalize).normal
+        letters = (letter for words in texts for word in words for letter in normal(word))
+        return cls(Vocabulary.of(letters, size=settings.size), settings.normalize)
+
+    def encode(self, words: Sequence[str]) -> Encoded:
+        spelled = [[self.characters.number(letter) for letter in self.normal(word)] or [1] for word in words]
+        return _joined(spelled)
+
+    def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
+        return tuple(letter for word in words for letter in self.normal(word) or UNKNOWN)
+
+    def sizes(self) -> dict[str, int]:
+        return {"pieces": len(self.characters)}
+
+    def saved(self) -> dict[str, Any]:
+        return {"characters": self.characters.symbols, "normalize": self.normalize}
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> CharacterTokenizer:
+        return cls(Vocabulary(saved["characters"]), saved["normalize"])
+
+
+class SubwordTokenizer(Tokenizer):
+    """Frequent words are one piece, rare ones several: byte-pair encoding over bytes, so that nothing is unknown.
+
+    Source: Sennrich, Haddow & Birch 2016, arXiv:1508.07909, section 3.2; over bytes: Radford et al. 2019, section 2.2.
+    The work is done by the library tokenizers.
+    """
+
+    kind = "subwords"
+
+    def __init__(self, model: Any, normalize: str) -> None:
+        super().__init__(normalize)
+        self.model = model
+
+    @classmethod
+    def learn(cls, texts: Iterable[Sequence[str]], settings: TokenizerSettings) -> SubwordTokenizer:
+        from tokenizers import Tokenizer as Library
+        from tokenizers import decoders, models, pre_tokenizers, trainers
+
+        model = Library(models.BPE(unk_token=None))
+        model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        model.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=settings.size,
+            special_tokens=[PADDING, UNKNOWN],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        normal = Tokenizer(settings.normalize).normal
+        model.train_from_iterator((normal(word) for words in texts for word in words), trainer)
+        return cls(model, settings.normalize)
+
+    def encode(self, words: Sequence[str]) -> Encoded:
+        texts = [self.normal(word) for word in words]
+        return _joined([found.ids or [1] for found in self.model.encode_batch_fast(texts, add_special_tokens=False)])
+
+    def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
+        # A piece may be some of a letter's bytes: it is shown as the letters that it touches.
+        texts = [self.normal(word) for word in words]
+        found = self.model.encode_batch(texts, add_special_tokens=False)
+        return tuple(
+            text[start:end] or UNKNOWN
+            for text, pieces in zip(texts, found, strict=True)
+            for start, end in (pieces.offsets or [(0, 0)])
+        )
+
+    def sizes(self) -> dict[str, int]:
+        return {"pieces": self.model.get_vocab_size()}
+
+    def saved(self) -> dict[str, Any]:
+        return {"model": json.loads(self.model.to_str()), "normalize": self.normalize}
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> SubwordTokenizer:
+        from tokenizers import Tokenizer as Library
+
+        return cls(Library.from_str(json.dumps(saved["model"])), saved["normalize"])
+
+
+@dataclass(frozen=True)
+class TokenizerSettings:
+    """What a kind needs to know to learn its vocabulary."""
+
+    size: int
+    minimum_count: int
+    lowercase: bool
+    normalize: str
+
+
+def _word_vocabulary(texts: Iterable[Sequence[str]], settings: TokenizerSettings) -> Vocabulary:
+    form = WordTokenizer(Vocabulary(()), settings.lowercase, settings.normalize).look_up
+    return Vocabulary.of(
+        (form(word) for words in texts for word in words), size=settings.size, minimum_count=settings.minimum_count
+    )
+
+
+def _joined(words: Sequence[Sequence[int]]) -> Encoded:
+    return Encoded(
+        pieces=tuple(piece for word in words for piece in word),
+        word_of_piece=tuple(index for index, word in enumerate(words) for _ in word),
+    )
+
+
+TOKENIZERS: dict[str, Any] = {
+    kind.kind: kind for kind in (WordTokenizer, CharacterTokenizer, SubwordTokenizer, WordCharacterTokenizer)
+}
+
+
+def tokenizer_to_json(tokenizer: Tokenizer) -> str:
+    """The tokenizer as text that can be saved."""
+    return json.dumps({"kind": tokenizer.kind, **tokenizer.saved()}, ensure_ascii=False)
+
+
+def tokenizer_from_json(text: str, where: str) -> Tokenizer:
+    """The tokenizer that was saved; `where` is for the message if it cannot be read."""
+    try:
+        saved = json.loads(text)
+        restored: Tokenizer = choose(TOKENIZERS, saved["kind"], "tokenizer").restored(saved)
+        return restored
+    except (ValueError, KeyError, TypeError) as error:
+        raise FolderError(f"{where} is not a tokenizer of regard's, or incomplete: {error}") from None

@@ -1,0 +1,1 @@
+"""Small worlds made of rules, in which every answer is known."""

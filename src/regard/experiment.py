@@ -1,0 +1,471 @@
+"""A run: train, continue, load, predict, evaluate, look."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.build import build, learn_labels, learn_tokenizer, load_pretrained
+from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, read_part
+from regard.data.batching import Batch
+from regard.data.example import Example, Place
+from regard.data.lines import read_lines
+from regard.data.reading import Reader, guess_format, reader_for
+from regard.data.text import SPLITS, Text
+from regard.errors import DataError, FolderError, RegardError
+from regard.folder import WEIGHTS as WEIGHTS_FILE
+from regard.folder import (
+    load_model,
+    load_tensors,
+    load_weights,
+    model_folder,
+    recover,
+    replacing,
+    save_model,
+    save_tensors,
+    write_file,
+)
+from regard.look.look import Look, look
+from regard.machine import environment
+from regard.predict import Predictor, Tagged
+from regard.recipe.read import read_recipe, recipe_from
+from regard.recipe.settings import Recipe
+from regard.recipe.write import differences, resolved, values
+from regard.train.checkpoint import restore, state
+from regard.train.floor import floors
+from regard.train.metric import LabelScores, count_labels
+from regard.train.objective import summed_loss
+from regard.train.progress import Several, Stand, Talk
+from regard.train.report import Report, history, percent
+from regard.train.trainer import Evaluation, Trainer
+
+RUNS = Path("runs")
+
+RESOLVED, METRICS, REPORT, ENVIRONMENT = "resolved.toml", "metrics.jsonl", "report.html", "env.json"
+
+# At most so many of the wrong items are kept for the report.
+_SAMPLES = 12
+
+
+@dataclass
+class Run:
+    """A model and the folder it lives in; what `regard.train` and `regard.load` give."""
+
+    folder: Path
+    recipe: Recipe
+    predictor: Predictor
+
+    def predict(self, items: str | Path | Iterable[str | Sequence[str] | Example]) -> list[Tagged]:
+        """An answer for each item, in order. Items are lines of text, sequences of words, or all that is in a file
+        (given as a Path)."""
+        return list(self.answers(items))
+
+    def answers(self, items: str | Path | Iterable[str | Sequence[str] | Example]) -> Iterator[Tagged]:
+        """The same one after the other, in memory that does not grow."""
+        if isinstance(items, Path):
+            return self.predictor.predict(self.read(items, self.reader(items)))
+        return self.predictor.predict(map(self._example, [items] if isinstance(items, str) else items))
+
+    def reader(self, path: str | Path, format: str = "guess") -> Reader:
+        """How a file without labels is read: as what it looks like."""
+        data = self.recipe.data
+        trained = data.format
+        if trained == "guess" and Path(data.train[0]).exists():
+            trained = guess_format(data.train[0])
+        found = format
+        if format == "guess":
+            found = "text" if str(path) == "-" else guess_format(path, data.encoding_errors)
+            if found == "columns" and trained != "columns":
+                found = "text"
+        if found == "text":
+            return Text(self.recipe.input.split)
+        target = tuple(self.predictor.labels)
+        return reader_for(path, found, data.source, target, predicting=True, encoding_errors=data.encoding_errors)
+
+    def read(self, path: str | Path, reader: Reader) -> Iterator[Example]:
+        """The examples of a file without labels, one after the other."""
+        for found in reader.examples(read_lines(path, self.recipe.data.encoding_errors), str(path)):
+            if isinstance(found, DataError):
+                raise found
+            yield found
+
+    def evaluate(self, data: str | Path | Sequence[Example | tuple[Sequence[str], Sequence[str]]]) -> Scored:
+        """The model's scores on data with labels, and its answers."""
+        if isinstance(data, str | Path):
+            examples: Sequence[Example] = read_part(self.recipe, [str(data)])
+        else:
+            examples = given_corpus(self.recipe, {"train": data, "dev": data}, lambda sentence: None).train
+        return score(self.predictor, examples, self.recipe.data.ignore)
+
+    def look(self, item: str | Sequence[str] | Example) -> Look:
+        """The answer to one item, and what attention did for it."""
+        return look(self.predictor, self._example(item))
+
+    def _example(self, item: str | Sequence[str] | Example) -> Example:
+        if isinstance(item, Example):
+            return item
+        return Example(SPLITS[self.recipe.input.split](item) if isinstance(item, str) else tuple(item))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores on a set of items, and the answers they were counted from."""
+
+    scores: LabelScores
+    answers: Sequence[Tagged]
+    unseen: Sequence[str] = ()
+
+    @property
+    def values(self) -> dict[str, float]:
+        return self.scores.values()
+
+    def wrong(self) -> Iterator[tuple[Sequence[str], Sequence[str | None], Sequence[str]]]:
+        """Items that are not wholly right in their first column: (words, true labels, answered labels)."""
+        for answer in self.answers:
+            column = next(iter(answer.columns))
+            if answer.columns[column] != answer.example.labels[column]:
+                yield answer.words, answer.example.labels[column], answer.columns[column]
+
+
+def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[str]) -> Scored:
+    """Answer examples with labels and count what is right. Labels that training never saw are missed, and named."""
+    answers = list(predictor.predict(examples))
+    for column in predictor.labels:
+        if examples and column not in examples[0].labels:
+            raise DataError(f"{examples[0].place}: there is no column {column} to score against")
+    scores = count_labels(((answer.columns, answer.example.labels) for answer in answers), ignore)
+    unseen = [
+        label
+        for column, counts in scores.columns.items()
+        for label in sorted(counts.gold)
+        if label not in predictor.labels[column].numbers
+    ]
+    return Scored(scores, answers, unseen)
+
+
+def load(run: str | Path, *, trust_code: bool = False) -> Run:
+    """The best model of a run (or the model in the folder itself), ready to predict.
+
+    trust_code: let code that came with the run be run
+    """
+    folder = model_folder(run)
+    loaded = load_model(folder, trust_code=trust_code)
+    return Run(Path(run), loaded.recipe, loaded.predictor)
+
+
+def train(
+    recipe: str | Path | Mapping[str, Any] | Recipe,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    run: str | Path | None = None,
+    data: Mapping[str, Pairs] | None = None,
+    talk: Talk | None = None,
+) -> Run:
+    """Train what a recipe describes, or continue a run of the same recipe exactly where it was left.
+
+    recipe:    a file, nested dictionaries, or settings
+    overrides: settings by dotted key, as in {"model.depth": 2}
+    run:       the run's folder; runs/<the recipe's name> where it is not given
+    data:      your own sequences instead of the recipe's files: {"train": [(words, labels), …], "dev": …}
+    """
+    code = Path(recipe).parent if isinstance(recipe, str | Path) else Path()
+    folder = RUNS / (Path(recipe).stem if isinstance(recipe, str | Path) else "run") if run is None else Path(run)
+    settings = _settings(recipe, overrides, data)
+    return _Training(settings, folder, code, Talk() if talk is None else talk).run(data)
+
+
+def _settings(
+    recipe: str | Path | Mapping[str, Any] | Recipe,
+    overrides: Mapping[str, Any] | None,
+    data: Mapping[str, Pairs] | None,
+) -> Recipe:
+    if isinstance(recipe, Recipe):
+        return recipe_from(values(recipe), overrides) if overrides else recipe
+    if isinstance(recipe, str | Path):
+        return read_recipe(recipe, overrides)
+    given = dict(recipe)
+    if data is not None:
+        given.setdefault("data", {"train": "data given to regard.train"})
+    return recipe_from(given, overrides)
+
+
+@dataclass
+class _Training:
+    """One call of `train`: prepares, runs the trainer, and keeps what it gives in the folder."""
+
+    recipe: Recipe
+    folder: Path
+    code: Path
+    talk: Talk
+    corpus: Corpus = field(init=False)
+    predictor: Predictor = field(init=False)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
+
+    def run(self, given: Mapping[str, Pairs] | None) -> Run:
+        recover(self.folder / "last")
+        recover(self.folder / "best")
+        unfinished = self._check_folder()
+        say = self.talk.say
+        self.corpus = read_corpus(self.recipe, say) if given is None else given_corpus(self.recipe, given, say)
+        self._describe_corpus()
+        if unfinished:
+            self._check_data()
+        self.predictor = self._resumed() if unfinished else self._new()
+        trainer = self._trainer()
+        if unfinished:
+            self._restore(trainer)
+        if trainer.progress.finished:
+            say(f"{self.folder} has finished training; its best model is in {self.folder / 'best'}")
+        else:
+            self._train(trainer)
+        return load(self.folder, trust_code=True)
+
+    # The folder
+
+    def _check_folder(self) -> bool:
+        """Whether there is a run to go on with; another recipe's run is refused."""
+        if not self.folder.exists() or not any(self.folder.iterdir()):
+            return False
+        path = self.folder / RESOLVED
+        if not path.exists():
+            raise FolderError(f"{self.folder} holds something else than a run; name another folder with --run")
+        changed = differences(read_recipe(path), self.recipe)
+        if changed:
+            raise FolderError(
+                f"{self.folder} was made with another recipe: {'; '.join(changed)}. Go back to it, or name another "
+                "folder with --run"
+            )
+        return (self.folder / "last" / "state" / "progress.json").exists()
+
+    def _check_data(self) -> None:
+        before = json.loads((self.folder / "last" / "state" / "data.json").read_text(encoding="utf-8"))
+        for path, known in before.items():
+            if path in self.corpus.digests and self.corpus.digests[path] != known:
+                raise FolderError(
+                    f"{path} has changed since {self.folder} was begun; put it back, or begin another run with --run"
+                )
+        if sorted(before.values()) != sorted(self.corpus.digests.values()):
+            raise FolderError(f"the data of {self.folder} were other files: {', '.join(before)}")
+
+    def _describe_corpus(self) -> None:
+        corpus = self.corpus
+        for part, examples in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
+            if examples:
+                words = sum(len(example.words) for example in examples)
+                self.talk.say(f"{part:>5}  {len(examples):,} items, {words:,} words")
+
+    # The parts
+
+    def _new(self) -> Predictor:
+        tokenizer = learn_tokenizer(self.recipe, self.corpus.train)
+        labels = learn_labels(self.recipe, self.corpus.train, self.corpus.columns)
+        predictor = build(self.recipe, tokenizer, labels, code=self.code)
+        if self.recipe.input.pretrained is not None:
+            found, of = load_pretrained(predictor, self.recipe.input.pretrained, self.recipe.data.encoding_errors)
+            self.talk.say(f"{found:,} of {of:,} words start from {self.recipe.input.pretrained}")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.folder / "recipe.toml", resolved(self.recipe))
+        write_file(self.folder / ENVIRONMENT, json.dumps(environment(), indent=1))
+        write_file(self.folder / METRICS, "")
+        write_file(self.folder / RESOLVED, resolved(self.recipe))
+        return predictor
+
+    def _resumed(self) -> Predictor:
+        loaded = load_model(self.folder / "last", trust_code=True)
+        return loaded.predictor
+
+    def _trainer(self) -> Trainer:
+        predictor, device = self.predictor, _device(self.recipe.train.device)
+        predictor.model.to(device)
+        items = [predictor.item(example) for example in self.corpus.train]
+        places = [str(example.place) for example in self.corpus.train]
+        self._describe_model(device, [item.length for item in items])
+        keep = [number for number, item in enumerate(items) if item.words]
+        return Trainer(
+            model=predictor.model,
+            items=[items[number] for number in keep],
+            settings=self.recipe.train,
+            loss=self._loss,
+            evaluate=self._evaluate,
+            save=self._save,
+            keep=self._keep,
+            place=lambda item: places[keep[item]],
+            talk=Several(self.talk, _Listener(self)),
+        )
+
+    def _describe_model(self, device: torch.device, lengths: Sequence[int]) -> None:
+        size = sum(parameter.numel() for parameter in self.predictor.model.parameters())
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.predictor.tokenizer.sizes().items())
+        labels = ", ".join(f"{len(labels)} of {column}" for column, labels in self.predictor.labels.items())
+        threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+        self.talk.say(f"model  {size:,} parameters; {kinds}; labels: {labels}; on {device}{threads}")
+        budget = self.recipe.train.batch_tokens
+        long = [number for number, length in enumerate(lengths) if length > budget]
+        if long:
+            where = self.corpus.train[long[0]].place
+            self.talk.say(
+                f"{len(long)} items are longer than train.batch_tokens = {budget} and run alone, as that at {where} "
+                f"with {lengths[long[0]]}"
+            )
+
+    def _restore(self, trainer: Trainer) -> None:
+        folder = self.folder / "last"
+        progress = json.loads((folder / "state" / "progress.json").read_text(encoding="utf-8"))
+        restore(trainer, load_tensors(folder / "state" / "optimizer.safetensors"), progress)
+        load_weights(self.predictor.model, folder / WEIGHTS_FILE)
+        lines = (self.folder / METRICS).read_text(encoding="utf-8").splitlines()
+        kept = [row for row in map(json.loads, lines) if row["update"] <= trainer.progress.update]
+        write_file(self.folder / METRICS, "".join(json.dumps(row) + "\n" for row in kept))
+        self.history = history(map(json.dumps, kept))
+        if not trainer.progress.finished:
+            self.talk.say(f"going on with {self.folder} after update {trainer.progress.update}")
+
+    # What the trainer asks for
+
+    def _train(self, trainer: Trainer) -> None:
+        try:
+            trainer.run()
+        except KeyboardInterrupt:
+            self.talk.close()
+            raise RegardError(
+                f"stopped after update {trainer.progress.update}; the same command goes on from there"
+            ) from None
+        finally:
+            self.talk.close()
+        self._finish(trainer)
+
+    def _loss(self, batch: Batch) -> torch.Tensor:
+        model = self.predictor.model
+        return summed_loss(model.output, model(batch.inputs), batch, self.recipe.train.label_smoothing)
+
+    def _evaluate(self) -> Evaluation:
+        found = score(self.predictor, self.corpus.dev, self.recipe.data.ignore)
+        new = [label for label in found.unseen if label not in self.named]
+        if new:
+            self.named.update(new)
+            self.talk.say(f"labels in dev that training never saw, counted as missed: {', '.join(new)}")
+        wrong = next(found.wrong(), None)
+        return Evaluation(found.values, () if wrong is None else _sample(*wrong))
+
+    def _keep(self, trainer: Trainer) -> None:
+        with replacing(self.folder / "best") as folder:
+            save_model(folder, self.predictor, self.recipe, code=self.code, card=self._card(trainer))
+
+    def _save(self, trainer: Trainer) -> None:
+        tensors, progress = state(trainer)
+        with replacing(self.folder / "last") as folder:
+            save_model(folder, self.predictor, self.recipe, code=self.code, card=self._card(trainer))
+            (folder / "state").mkdir()
+            save_tensors(folder / "state" / "optimizer.safetensors", tensors)
+            (folder / "state" / "data.json").write_text(json.dumps(dict(self.corpus.digests)), encoding="utf-8")
+            (folder / "state" / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
+
+    def _card(self, trainer: Trainer) -> str:
+        data = "\n".join(f"- {path}: sha256 {known}" for path, known in self.corpus.digests.items())
+        best = trainer.progress.best
+        return (
+            f"# {self.folder.name}\n\nA model trained with regard: {self.recipe.task.kind}, columns "
+            f"{', '.join(self.corpus.columns)}.\n\n## Data\n\n{data}\n\n## Score on dev\n\n"
+            f"{self.recipe.train.metric}: {'not yet measured' if best is None else percent(best)}, "
+            f"at update {trainer.progress.best_update}\n\n## Licence and intended use\n\n(for the author to fill in)\n"
+        )
+
+    # The end
+
+    def _finish(self, trainer: Trainer) -> None:
+        best = load(self.folder, trust_code=True)
+        parts = {"dev": self.corpus.dev, "test": self.corpus.test}
+        ignore = self.recipe.data.ignore
+        scored = {part: score(best.predictor, examples, ignore) for part, examples in parts.items() if examples}
+        beside = {part: floors(self.corpus.train, parts[part], self.corpus.columns, ignore) for part in scored}
+        last = list(scored.values())[-1]
+        report = Report(
+            name=self.folder.name,
+            history=self.history,
+            scores={part: found.scores for part, found in scored.items()},
+            floors=beside,
+            samples=list(itertools.islice(last.wrong(), _SAMPLES)),
+            facts={
+                **environment(),
+                "minutes": f"{trainer.progress.seconds / 60:.1f}",
+                "updates": trainer.progress.update,
+                "best at update": trainer.progress.best_update,
+                "parameters": f"{sum(parameter.numel() for parameter in best.predictor.model.parameters()):,}",
+                **{f"sha256 of {path}": known for path, known in self.corpus.digests.items()},
+            },
+            recipe=resolved(self.recipe),
+        )
+        write_file(self.folder / REPORT, report.html())
+        self._say_scores(trainer, scored, beside)
+
+    def _say_scores(
+        self, trainer: Trainer, scored: Mapping[str, Scored], beside: Mapping[str, Mapping[str, LabelScores]]
+    ) -> None:
+        minutes = trainer.progress.seconds / 60
+        self.talk.say(f"done after {trainer.progress.update} updates and {minutes:.1f} minutes")
+        for part, found in scored.items():
+            named = "  ".join(f"{name} {percent(value)}" for name, value in found.values.items())
+            self.talk.say(f"{part:>5}  {named}")
+            for name, counts in beside[part].items():
+                self.talk.say(f"       {percent(counts.values()['accuracy'])} accuracy: {name}")
+        self.talk.say(f"saved  {self.folder / 'best'}, and a report in {self.folder / REPORT}")
+
+
+@dataclass
+class _Listener(Talk):
+    """Writes metrics.jsonl, a line for each evaluation."""
+
+    training: _Training
+    losses: list[float] = field(default_factory=list)
+
+    def stepped(self, at: Stand, loss: float, norm: float, rate: float, left: float | None) -> None:
+        self.losses.append(loss)
+
+    def evaluated(
+        self, at: Stand, scores: Mapping[str, float], better: bool, sample: Sequence[tuple[str, str]]
+    ) -> None:
+        loss = sum(self.losses) / len(self.losses) if self.losses else None
+        self.losses.clear()
+        row = {
+            "update": at.update,
+            "epoch": at.epoch,
+            "seconds": round(at.seconds, 1),
+            "loss": loss,
+            "scores": dict(scores),
+            "best": better,
+        }
+        self.training.history.append(row)
+        with (self.training.folder / METRICS).open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(row) + "\n")
+
+
+def _sample(
+    words: Sequence[str], golds: Sequence[str | None], answers: Sequence[str]
+) -> tuple[tuple[str, str], tuple[str, str], tuple[str, str]]:
+    """A wrong answer, its columns one below the other."""
+    widths = [max(map(len, map(str, cells))) for cells in zip(words, golds, answers, strict=True)]
+
+    def line(cells: Iterable[object]) -> str:
+        return " ".join(str(cell).ljust(width) for cell, width in zip(cells, widths, strict=True))
+
+    marked = (answer if answer == gold else answer.lower() for answer, gold in zip(answers, golds, strict=True))
+    return ("sample", line(words)), ("wanted", line(golds)), ("got", line(marked))
+
+
+def _device(name: str) -> torch.device:
+    if name != "auto":
+        return torch.device(name)
+    for kind in ("cuda", "mps"):
+        if getattr(torch, kind).is_available():
+            return torch.device(kind)
+    return torch.device("cpu")
+
+
+__all__ = ["Place", "Run", "Scored", "load", "score", "train"]

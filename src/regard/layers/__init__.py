@@ -1,0 +1,22 @@
+"""Layers: modules made from attention."""
+
+from regard.layers.block import ACTIVATIONS, NORMS, AddNorm, DecoderBlock, EncoderBlock, FeedForward
+from regard.layers.cache import Cache
+from regard.layers.multihead import MultiHeadAttention
+from regard.layers.pointwise import PointwiseBlock, PointwiseEncoder
+from regard.layers.stack import Decoder, Encoder
+
+__all__ = [
+    "ACTIVATIONS",
+    "NORMS",
+    "AddNorm",
+    "Cache",
+    "Decoder",
+    "DecoderBlock",
+    "Encoder",
+    "EncoderBlock",
+    "FeedForward",
+    "MultiHeadAttention",
+    "PointwiseBlock",
+    "PointwiseEncoder",
+]

@@ -1,0 +1,250 @@
+"""The Transformer's blocks: attention, feed-forward, and "Add & Norm" around each.
+
+Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1 and figure 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.attention.mask import Mask
+from regard.attention.position import NOWHERE, Position
+from regard.layers.cache import BlockCache
+from regard.layers.multihead import MultiHeadAttention
+
+
+class FeedForward(nn.Module):
+    """Each element thinks about what it has gathered, alone.
+
+    FFN(x) = activation(x W1 + b1) W2 + b2. Source: Vaswani et al. 2017, equation 2 (there with ReLU).
+    Weights start as Xavier's uniform distribution, biases at zero.
+    """
+
+    def __init__(self, width: int, inner: int, *, activation: str = "gelu", dropout: float = 0.0) -> None:
+        super().__init__()
+        make, function = ACTIVATIONS[activation]
+        self.enter = nn.Linear(width, inner * make)
+        self.leave = nn.Linear(inner, width)
+        self.activation = function
+        self.dropout = nn.Dropout(dropout)
+        for linear in (self.enter, self.leave):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x, output: (batch, time, width)"""
+        return self.leave(self.dropout(self.activation(self.enter(x))))
+
+
+def swiglu(x: Tensor) -> Tensor:
+    """One half decides how much of the other half passes.
+
+    Source: Shazeer 2020, arXiv:2002.05202, equation 6. There is a bias here, which they leave out.
+    x: (…, 2 · inner); output: (…, inner)
+    """
+    gate, value = x.chunk(2, -1)
+    return F.silu(gate) * value
+
+
+# How many inner widths the activation takes in, and the activation.
+ACTIVATIONS: dict[str, tuple[int, Callable[[Tensor], Tensor]]] = {
+    "relu": (1, F.relu),
+    "gelu": (1, F.gelu),
+    "swiglu": (2, swiglu),
+}
+
+
+class LayerNorm(nn.Module):
+    """Each element's vector is brought to mean 0 and variance 1, then scaled and shifted by learned amounts.
+
+    Source: Ba, Kiros & Hinton 2016, arXiv:1607.06450, section 3.
+    """
+
+    def __init__(self, width: int, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(width))
+        self.shift = nn.Parameter(torch.zeros(width))
+        self.epsilon = epsilon
+
+    def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
+        """x, output: (batch, time, width); who is real does not matter here, each element is on its own."""
+        return F.layer_norm(x, self.scale.shape, self.scale, self.shift, self.epsilon)
+
+
+class RMSNorm(nn.Module):
+    """Each element's vector is divided by its root mean square, then scaled by learned amounts.
+
+    Source: Zhang & Sennrich 2019, arXiv:1910.07467, equation 4.
+    """
+
+    def __init__(self, width: int, epsilon: float = 1e-6) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(width))
+        self.epsilon = epsilon
+
+    def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
+        """x, output: (batch, time, width); who is real does not matter here, each element is on its own."""
+        return F.rms_norm(x, self.scale.shape, self.scale, self.epsilon)
+
+
+class BatchNorm(nn.Module):
+    """Each feature is brought to mean 0 and variance 1 over the batch: in training an element's answer depends on its
+    neighbours, which is why Transformers prefer layer norm.
+
+    Source: Ioffe & Szegedy 2015, arXiv:1502.03167, algorithm 1. Padding is not counted.
+    """
+
+    def __init__(self, width: int, epsilon: float = 1e-5, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(width, eps=epsilon, momentum=momentum)
+
+    def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
+        """x, output: (batch, time, width); real: (batch, time), None where all are."""
+        rows = x.flatten(0, 1) if real is None else x[real.expand(x.shape[:2])]
+        if self.training and len(rows) < 2:  # one element has no variance
+            return x
+        normed = self.norm(rows)
+        return normed.view_as(x) if real is None else torch.zeros_like(x).masked_scatter(real[..., None], normed)
+
+
+class NoNorm(nn.Module):
+    """Leaves everything as it is."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+
+    def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
+        return x
+
+
+NORMS: dict[str, Callable[[int], nn.Module]] = {
+    "layer": LayerNorm,
+    "rms": RMSNorm,
+    "batch": BatchNorm,
+    "none": NoNorm,
+}
+
+
+class AddNorm(nn.Module):
+    """What is around a part of a block: its change is added to what was there, and the sum is kept in bounds.
+
+    place = "after" is the paper's LayerNorm(x + part(x)) (Vaswani et al. 2017, section 3.1); place = "before" is
+    x + part(LayerNorm(x)), which trains without warm-up (Xiong et al. 2020, arXiv:2002.04745, figure 1).
+    Without residual the change takes the place of what was there.
+    """
+
+    def __init__(
+        self, width: int, *, norm: str = "layer", place: str = "before", residual: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.norm_before = NORMS[norm if place == "before" else "none"](width)
+        self.norm_after = NORMS[norm if place == "after" else "none"](width)
+        self.dropout = nn.Dropout(dropout)
+        self.add = torch.add if residual else _replace
+
+    def before(self, x: Tensor, real: Tensor | None = None) -> Tensor:
+        """What the part gets to see."""
+        return self.norm_before(x, real)
+
+    def after(self, x: Tensor, change: Tensor, real: Tensor | None = None) -> Tensor:
+        """What was there and the part's change become one."""
+        return self.norm_after(self.add(x, self.dropout(change)), real)
+
+
+def _replace(x: Tensor, change: Tensor) -> Tensor:
+    return change
+
+
+class EncoderBlock(nn.Module):
+    """Attend to oneself, then think about it."""
+
+    def __init__(
+        self,
+        attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        around_attention: AddNorm,
+        around_feed_forward: AddNorm,
+    ) -> None:
+        super().__init__()
+        self.around_attention = around_attention
+        self.attention = attention
+        self.around_feed_forward = around_feed_forward
+        self.feed_forward = feed_forward
+
+    def forward(
+        self, x: Tensor, mask: Mask | None = None, position: Position = NOWHERE, real: Tensor | None = None
+    ) -> Tensor:
+        """Attend to oneself, then think about it; each adds to what was there.
+
+        x, output: (batch, time, width)
+        mask:      who may look at whom
+        real:      (batch, time), which elements are no padding
+        """
+        change = self.attention(self.around_attention.before(x, real), mask=mask, position=position)
+        x = self.around_attention.after(x, change, real)
+        change = self.feed_forward(self.around_feed_forward.before(x, real))
+        return self.around_feed_forward.after(x, change, real)
+
+
+class DecoderBlock(nn.Module):
+    """Attend to what was written so far, then to what was read, then think about it."""
+
+    def __init__(
+        self,
+        attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        around_attention: AddNorm,
+        around_cross_attention: AddNorm,
+        around_feed_forward: AddNorm,
+    ) -> None:
+        super().__init__()
+        self.around_attention = around_attention
+        self.attention = attention
+        self.around_cross_attention = around_cross_attention
+        self.cross_attention = cross_attention
+        self.around_feed_forward = around_feed_forward
+        self.feed_forward = feed_forward
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        *,
+        mask: Mask | None = None,
+        memory_mask: Mask | None = None,
+        position: Position = NOWHERE,
+        positions: Tensor | None = None,
+        real: Tensor | None = None,
+        cache: BlockCache | None = None,
+    ) -> Tensor:
+        """One step of refinement for every element that is written.
+
+        x, output:   (batch, length, width)
+        memory:      (batch, time, memory_width), what the encoder made of the source
+        mask:        who of the written may look at whom
+        memory_mask: who may look at what of the memory
+        positions:   (batch | 1, length), where the elements of x stand
+        real:        (batch, length), which elements are no padding
+        """
+        change = self.attention(
+            self.around_attention.before(x, real),
+            mask=mask,
+            position=position,
+            positions=positions,
+            cache=None if cache is None else cache.attention,
+        )
+        x = self.around_attention.after(x, change, real)
+        change = self.cross_attention(
+            self.around_cross_attention.before(x, real),
+            memory,
+            mask=memory_mask,
+            cache=None if cache is None else cache.cross_attention,
+        )
+        x = self.around_cross_attention.after(x, change, real)
+        change = self.feed_forward(self.around_feed_forward.before(x, real))
+        return self.around_feed_forward.after(x, change, real)

@@ -1,0 +1,114 @@
+"""Encoder and Decoder: a position, some blocks, a last norm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.mask import Mask
+from regard.attention.position import Position
+from regard.layers.block import DecoderBlock, EncoderBlock, NoNorm
+from regard.layers.cache import Cache
+
+
+class Encoder(nn.Module):
+    """Blocks one after the other: each lets every element look at all others once more.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1. `norm` is the last norm that blocks with the norm
+    before their parts need; dropout is that of the embedded input.
+    """
+
+    def __init__(
+        self,
+        blocks: Iterable[EncoderBlock],
+        *,
+        position: Position | None = None,
+        norm: nn.Module | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.position = Position() if position is None else position
+        self.dropout = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = NoNorm(0) if norm is None else norm
+
+    def forward(self, x: Tensor, mask: Mask | None = None) -> Tensor:
+        """Each element's vector, in the light of all others.
+
+        x, output: (batch, time, width)
+        mask:      who may look at whom
+        """
+        positions = torch.arange(x.shape[1], device=x.device)[None]
+        real = None if mask is None else mask.real_positions(x.shape[1])
+        for index, block in enumerate(self.blocks):
+            position = self.position.at(index)
+            x = position.embed(x, positions)
+            if index == 0:
+                x = self.dropout(x)
+            x = block(x, mask, position, real)
+        return self.norm(x, real)
+
+
+class Decoder(nn.Module):
+    """Blocks that write from left to right: each element looks at those written before it and at what was read.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1.
+    """
+
+    def __init__(
+        self,
+        blocks: Iterable[DecoderBlock],
+        *,
+        position: Position | None = None,
+        norm: nn.Module | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.position = Position() if position is None else position
+        self.dropout = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = NoNorm(0) if norm is None else norm
+
+    def cache(self) -> Cache:
+        """An empty cache for decoding step by step."""
+        return Cache(len(self.blocks))
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        *,
+        mask: Mask | None = None,
+        memory_mask: Mask | None = None,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """Each written element's vector, in the light of those before it and of the memory.
+
+        x, output:   (batch, length, width); with a cache only the new elements
+        memory:      (batch, time, memory_width)
+        mask:        beside the causal mask, which is always there: padding of x
+        memory_mask: padding of the memory
+        """
+        start = 0 if cache is None else cache.length
+        positions = torch.arange(start, start + x.shape[1], device=x.device)[None]
+        real = None if mask is None or cache is not None else mask.real_positions(x.shape[1])
+        for index, block in enumerate(self.blocks):
+            position = self.position.at(index)
+            x = position.embed(x, positions)
+            if index == 0:
+                x = self.dropout(x)
+            x = block(
+                x,
+                memory,
+                mask=Mask.causal() & mask,
+                memory_mask=memory_mask,
+                position=position,
+                positions=None if cache is None else positions,
+                real=real,
+                cache=None if cache is None else cache.blocks[index],
+            )
+        if cache is not None:
+            cache.length += x.shape[1]
+        return self.norm(x, real)

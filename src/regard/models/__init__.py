@@ -1,0 +1,1 @@
+"""Models: an input part, an encoder, an output part."""

@@ -1,0 +1,145 @@
+"""Input parts: numbers -> vectors, and a mask that says which of them are real."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.attention.mask import Mask
+
+Inputs = dict[str, Tensor]
+
+# Letters are read in patterns of these widths.
+PATTERN_WIDTHS = (2, 3, 4, 5)
+
+_PADDING, _UNKNOWN = 0, 1
+
+
+class InputPart(nn.Module):
+    """Reads a batch's inputs and makes vectors."""
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        """(batch, time, width)"""
+        raise NotImplementedError
+
+    def mask(self, inputs: Inputs) -> Mask:
+        """Which of the vectors are real."""
+        return Mask.lengths(inputs["lengths"])
+
+    def answering(self, x: Tensor, inputs: Inputs) -> Tensor:
+        """Of the encoded vectors one for each element that gets an answer: (batch, words, width)."""
+        return x
+
+
+class Embedding(nn.Module):
+    """Each number has a vector; in training some are shown as the unknown, so that context must do.
+
+    Vectors start as normal with standard deviation 1/sqrt(width), so that each is about 1 long.
+    Source of hiding words: Iyyer et al. 2015, ACL, section 3.1 ("word dropout").
+    """
+
+    def __init__(self, count: int, width: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.table = nn.Embedding(count, width, padding_idx=_PADDING)
+        nn.init.normal_(self.table.weight, std=width**-0.5)
+        with torch.no_grad():
+            self.table.weight[_PADDING].zero_()
+        self.dropout = dropout
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """numbers: (batch, time); output: (batch, time, width)"""
+        if self.training and self.dropout:
+            hidden = torch.rand(numbers.shape, device=numbers.device) < self.dropout
+            numbers = numbers.masked_fill(hidden & (numbers != _PADDING), _UNKNOWN)
+        return self.table(numbers)
+
+
+class LetterPatterns(nn.Module):
+    """A word's vector from its letters: how strongly each of many patterns of letters stands anywhere in it.
+
+    Source: Kim et al. 2016, arXiv:1508.06615, section 3.1 (a convolution over letters, then the maximum over places).
+    """
+
+    def __init__(self, count: int, width: int, filters: int) -> None:
+        super().__init__()
+        self.letters = nn.Embedding(count, width, padding_idx=_PADDING)
+        self.patterns = nn.ModuleList(nn.Conv1d(width, filters, size) for size in PATTERN_WIDTHS)
+        self.width = filters * len(PATTERN_WIDTHS)
+
+    def forward(self, letters: Tensor) -> Tensor:
+        """letters: (words, longest), padded with 0; output: (words, width), a word without letters gives zeros."""
+        # Enough padding for the widest pattern, so that no word is too short: a pattern may hang over the end.
+        letters = F.pad(letters, (0, max(PATTERN_WIDTHS) - 1))
+        # (words, longest) -> (words, width, longest)
+        x = self.letters(letters).transpose(1, 2)
+        real = letters != _PADDING
+        found = []
+        for pattern in self.patterns:
+            strengths = F.relu(pattern(x))
+            # A pattern counts where it begins on a letter. ReLU is never below 0, so 0 stands for "nowhere".
+            begins = real[:, None, : strengths.shape[-1]]
+            found.append(strengths.masked_fill(~begins, 0.0).amax(-1))
+        return torch.cat(found, -1)
+
+
+class WordInput(InputPart):
+    """One vector for each word."""
+
+    def __init__(self, words: nn.Module, word_width: int, width: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.words = words
+        self.dropout = nn.Dropout(dropout)
+        self.project = nn.Linear(word_width, width)
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+
+    def features(self, inputs: Inputs) -> Tensor:
+        """(batch, time, word_width)"""
+        return self.words(inputs["word_numbers"])
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        """(batch, time, width)"""
+        return self.project(self.dropout(self.features(inputs)))
+
+
+class WordCharacterInput(WordInput):
+    """One vector for each word, made of the word's own and of what its letters say.
+
+    Source of joining the two: Ma & Hovy 2016, arXiv:1603.01354, section 2.1.
+    """
+
+    def __init__(
+        self, words: nn.Module, letters: LetterPatterns, word_width: int, width: int, *, dropout: float = 0.0
+    ) -> None:
+        super().__init__(words, word_width + letters.width, width, dropout=dropout)
+        self.letters = letters
+
+    def features(self, inputs: Inputs) -> Tensor:
+        """(batch, time, word_width + letters.width)"""
+        # Each distinct word is read once, then put where it stands. F.embedding and not indexing: the gradient of the
+        # latter adds up in an order that changes from run to run.
+        spelled = F.embedding(inputs["spellings"], self.letters(inputs["letters"]))
+        return torch.cat((super().features(inputs), spelled), -1)
+
+
+class PieceInput(InputPart):
+    """One vector for each piece (letter or sub-word); a word's answer is drawn from the mean of its pieces."""
+
+    def __init__(self, pieces: nn.Module) -> None:
+        super().__init__()
+        self.pieces = pieces
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        """(batch, time, width)"""
+        return self.pieces(inputs["piece_numbers"])
+
+    def answering(self, x: Tensor, inputs: Inputs) -> Tensor:
+        """(batch, words, width): the mean of each word's pieces."""
+        batch, time, _ = x.shape
+        longest = int(inputs["words"].max()) if batch else 0
+        real = torch.arange(time, device=x.device) < inputs["lengths"][:, None]
+        # (batch, words, time): which pieces make up which word
+        mine = (inputs["word_of_piece"][:, None] == torch.arange(longest, device=x.device)[:, None]) & real[:, None]
+        share = mine / mine.sum(-1, keepdim=True).clamp(min=1)
+        return share.to(x.dtype) @ x

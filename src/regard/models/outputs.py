@@ -1,0 +1,154 @@
+"""Output parts: vectors -> scores of answers, and scores -> answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.data.batching import IGNORED
+
+
+class SoftmaxHead(nn.Module):
+    """A label for each element, chosen for each on its own."""
+
+    def __init__(self, width: int, labels: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(width, labels)
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (batch, time, width); output: (batch, time, labels)"""
+        return self.project(x)
+
+    def negative_log_likelihood(self, scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+        """How unlikely the labels are, summed over all that are known: ().
+
+        With label smoothing, a share of the belief is spread over all labels.
+        Source: Szegedy et al. 2016, arXiv:1512.00567, section 7.
+
+        scores: (batch, time, labels); labels: (batch, time)
+        """
+        return F.cross_entropy(
+            scores.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing
+        )
+
+    def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """(batch, time, labels) -> (batch, time): the best label of each element."""
+        return scores.argmax(-1)
+
+    def probabilities(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """(batch, time, labels) -> the same: how probable each label is for each element."""
+        return scores.softmax(-1)
+
+
+class CrfHead(SoftmaxHead):
+    """Labels for all elements, chosen together: how well each label follows the one before counts too.
+
+    Source: Lafferty, McCallum & Pereira 2001, ICML, section 3; on a network: Lample et al. 2016, arXiv:1603.01360,
+    section 2.2. Unknown labels are summed over in training.
+    """
+
+    def __init__(self, width: int, labels: int, allowed: Tensor | None = None, begins: Tensor | None = None) -> None:
+        """allowed: (labels, labels), which label may follow which; begins: (labels,), which may come first"""
+        super().__init__(width, labels)
+        self.follow = nn.Parameter(torch.zeros(labels, labels))
+        self.first = nn.Parameter(torch.zeros(labels))
+        self.last = nn.Parameter(torch.zeros(labels))
+        self.allowed: Tensor
+        self.begins: Tensor
+        self.register_buffer("allowed", torch.ones(labels, labels, dtype=torch.bool) if allowed is None else allowed)
+        self.register_buffer("begins", torch.ones(labels, dtype=torch.bool) if begins is None else begins)
+
+    # Far below any score and far from the end of single precision, so that sums of several stay finite.
+    IMPOSSIBLE = -1e4
+
+    def _transitions(self) -> tuple[Tensor, Tensor]:
+        follow = self.follow.masked_fill(~self.allowed, self.IMPOSSIBLE)
+        return follow, self.first.masked_fill(~self.begins, self.IMPOSSIBLE)
+
+    def _forward(self, scores: Tensor, lengths: Tensor) -> list[Tensor]:
+        """log of the summed weight of all beginnings that end with each label: time × (batch, labels); past an item's
+        end, what stood at its end."""
+        follow, first = self._transitions()
+        ahead = [first + scores[:, 0]]
+        for time in range(1, scores.shape[1]):
+            step = torch.logsumexp(ahead[-1][:, :, None] + follow, 1) + scores[:, time]
+            ahead.append(torch.where((time < lengths)[:, None], step, ahead[-1]))
+        return ahead
+
+    def _backward(self, scores: Tensor, lengths: Tensor) -> list[Tensor]:
+        """log of the summed weight of all continuations after each label: time × (batch, labels)."""
+        follow, _ = self._transitions()
+        behind = [self.last.expand(len(scores), -1)]
+        for time in range(scores.shape[1] - 1, 0, -1):
+            step = torch.logsumexp(follow + (scores[:, time] + behind[0])[:, None], 2)
+            behind.insert(0, torch.where((time < lengths)[:, None], step, behind[0]))
+        return behind
+
+    def _log_sum(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        return torch.logsumexp(self._forward(scores, lengths)[-1] + self.last, -1)
+
+    def negative_log_likelihood(self, scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+        """How unlikely the known labels are, summed over the items: ().
+
+        scores: (batch, time, labels); labels: (batch, time)
+        """
+        if scores.shape[1] == 0:
+            return scores.sum()
+        known = labels != IGNORED
+        places = torch.arange(labels.shape[1], device=labels.device)
+        # Up to the last known label: what comes after it (padding too) is summed over, which changes nothing.
+        lengths = (known * (places + 1)).amax(1)
+        given = F.one_hot(labels.clamp(min=0), scores.shape[-1]).bool() | ~known[..., None]
+        agreeing = scores.masked_fill(~given, self.IMPOSSIBLE)
+        difference = self._log_sum(scores, lengths) - self._log_sum(agreeing, lengths)
+        return torch.where(lengths > 0, difference, torch.zeros_like(difference)).sum()
+
+    def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """The best sequence as a whole. Source: Viterbi 1967; Rabiner 1989, section III.B."""
+        batch, time, labels = scores.shape
+        if time == 0:
+            return scores.argmax(-1)
+        follow, first = self._transitions()
+        reached, steps = first + scores[:, 0], []
+        nowhere = torch.arange(labels, device=scores.device).expand(batch, -1)
+        for place in range(1, time):
+            value, before = (reached[:, :, None] + follow).max(1)
+            going = (place < lengths)[:, None]
+            reached = torch.where(going, value + scores[:, place], reached)
+            steps.append(torch.where(going, before, nowhere))
+        path = [(reached + self.last).argmax(-1)]
+        for before in reversed(steps):
+            path.insert(0, before.gather(1, path[0][:, None])[:, 0])
+        return torch.stack(path, 1)
+
+    def probabilities(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        if scores.shape[1] == 0:
+            return scores
+        ahead, behind = self._forward(scores, lengths), self._backward(scores, lengths)
+        together = torch.stack([one + other for one, other in zip(ahead, behind, strict=True)], 1)
+        return together.softmax(-1)
+
+
+class PerPosition(nn.Module):
+    """A label for each element, from each of several columns."""
+
+    def __init__(self, columns: Sequence[str], heads: Sequence[SoftmaxHead], *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.columns = tuple(columns)
+        self.dropout = nn.Dropout(dropout)
+        self.heads = nn.ModuleList(heads)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        """x: (batch, time, width); output: for each column (batch, time, labels)"""
+        x = self.dropout(x)
+        return {column: head(x) for column, head in zip(self.columns, self.heads, strict=True)}
+
+    def head(self, column: str) -> SoftmaxHead:
+        found = self.heads[self.columns.index(column)]
+        assert isinstance(found, SoftmaxHead)
+        return found

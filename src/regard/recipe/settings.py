@@ -1,0 +1,264 @@
+"""Every setting, its default, its allowed names and its one sentence of explanation: the only home of each.
+
+The sentence is also the comment in a recipe that `regard init` writes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from regard.errors import nearest
+
+# The allowed names of each setting that is chosen by name. Those that stand in a table of the package are held against
+# that table by tests/test_structure.py.
+NAMES: dict[str, tuple[str, ...]] = {
+    "task.kind": ("label",),
+    "data.format": ("guess", "conllu", "columns"),
+    "data.on_error": ("stop", "skip"),
+    "data.encoding_errors": ("strict", "replace"),
+    "input.tokens": ("words", "characters", "subwords", "words+characters"),
+    "input.normalize": ("none", "NFC", "NFKC"),
+    "input.split": ("punctuation", "spaces", "characters"),
+    "output.scheme": ("none", "IOB2", "IOBES", "BMES"),
+    "model.encoder": ("attention", "pointwise"),
+    "model.activation": ("relu", "gelu", "swiglu"),
+    "model.score": ("scaled_dot", "dot"),
+    "model.normalizer": ("softmax",),
+    "model.position": ("none", "sinusoidal", "learned", "rotary"),
+    "model.norm": ("layer", "rms", "batch", "none"),
+    "model.norm_place": ("before", "after"),
+    "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
+    "train.metric": ("accuracy", "exact"),
+    "train.device": ("auto", "cpu", "cuda", "mps"),
+}
+
+# A name of the user's own: a Python file beside the recipe and a class in it.
+OWN_NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*:[A-Za-z_][A-Za-z0-9_]*$")
+EXTENDABLE = ("model.score", "model.normalizer", "model.position")
+
+
+def _one_of(setting: str) -> AfterValidator:
+    """The text must be one of the setting's names."""
+
+    def check(value: str) -> str:
+        if value in NAMES[setting] or (setting in EXTENDABLE and OWN_NAME.match(value)):
+            return value
+        own = ", or file:Class for one of your own" if setting in EXTENDABLE else ""
+        raise ValueError(f"must be one of {', '.join(NAMES[setting])}{own}{nearest(value, NAMES[setting])}")
+
+    return AfterValidator(check)
+
+
+def _as_tuple(value: Any) -> Any:
+    """A list, or the one thing that a list of one would hold."""
+    return tuple(value) if isinstance(value, list) else (value,) if isinstance(value, str | int) else value
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Column = str | int
+Columns = Annotated[tuple[Column, ...], BeforeValidator(_as_tuple)]
+Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of a recipe; it cannot be changed, and knows no setting but its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class TaskSettings(Section):
+    """What is to be learnt."""
+
+    kind: Annotated[str, _one_of("task.kind")] = Field("label", description="label: one label for each element")
+
+
+class DataSettings(Section):
+    """Where the examples are, and how they are read."""
+
+    train: Texts = Field(description="files to learn from; paths are relative to this recipe")
+    dev: Texts = Field((), description="files to choose the best model by; without, a share of train is set aside")
+    test: Texts = Field((), description="files to report a score on, looked at once, when training has ended")
+    format: Annotated[str, _one_of("data.format")] = Field("guess", description="guess: by the contents of the file")
+    source: Column | None = Field(None, description="the column that is read (a name, or a number from 1)")
+    target: Columns = Field((), description="the columns that are learnt; several get an output each")
+    ignore: Texts = Field((), description="labels that are neither learnt nor scored")
+    split: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
+        0.1, description="the share of train that is set aside when dev is missing"
+    )
+    on_error: Annotated[str, _one_of("data.on_error")] = Field(
+        "stop", description="at a line that cannot be read: stop, or skip its sentence and say so"
+    )
+    encoding_errors: Annotated[str, _one_of("data.encoding_errors")] = Field(
+        "strict", description="at bytes that are not UTF-8: strict refuses them, replace puts a sign in their place"
+    )
+
+
+class InputSettings(Section):
+    """How an example becomes vectors."""
+
+    tokens: Annotated[str, _one_of("input.tokens")] = Field(
+        "words+characters", description="what gets a vector; words+characters reads the letters of each word too"
+    )
+    size: Count = Field(20000, description="the vocabulary's largest size")
+    minimum_count: Count = Field(2, description="rarer words share the vector of the unknown")
+    lowercase: bool = Field(False, description="whether words are looked up in lower case (letters keep their case)")
+    normalize: Annotated[str, _one_of("input.normalize")] = Field(
+        "none", description="Unicode normalisation; NFC makes the two spellings of é one"
+    )
+    split: Annotated[str, _one_of("input.split")] = Field(
+        "punctuation", description="how plain text becomes words: at spaces and punctuation, at spaces, or each sign"
+    )
+    dropout: Share = Field(0.05, description="the share of words hidden in training, so that context must do")
+    word_width: Count = Field(128, description="numbers in a word's own vector")
+    character_width: Count = Field(32, description="numbers in a letter's vector")
+    filters: Count = Field(64, description="patterns of letters that are looked for, for each width of 2 to 5 letters")
+    pretrained: str | None = Field(None, description="word vectors to start from, in the text format .vec")
+
+
+class OutputSettings(Section):
+    """What the answer looks like."""
+
+    scheme: Annotated[str, _one_of("output.scheme")] = Field(
+        "none", description="how spans are written into labels; with crf, impossible sequences are ruled out"
+    )
+    crf: bool = Field(False, description="whether neighbouring labels are chosen together (conditional random field)")
+
+
+class ModelSettings(Section):
+    """The network."""
+
+    encoder: Annotated[str, _one_of("model.encoder")] = Field(
+        "attention", description="pointwise sees each element alone"
+    )
+    width: Count = Field(128, description="numbers in the vector of each element")
+    depth: Count = Field(2, description="blocks one after the other")
+    heads: Count = Field(4, description="attention heads side by side; they must divide width")
+    head_width: Count | None = Field(None, description="numbers in a head's vectors; width / heads where not given")
+    key_heads: Count | None = Field(None, description="fewer heads for keys and values, shared; heads where not given")
+    inner: Count | None = Field(None, description="width inside the feed-forward part; 4 * width where not given")
+    activation: Annotated[str, _one_of("model.activation")] = Field(
+        "gelu", description="the bend inside the feed-forward part"
+    )
+    score: Annotated[str, _one_of("model.score")] = Field("scaled_dot", description="how well a query fits a key")
+    normalizer: Annotated[str, _one_of("model.normalizer")] = Field("softmax", description="from scores to weights")
+    scale: float | None = Field(None, description="the factor for the scores; the score's own where not given")
+    position: Annotated[str, _one_of("model.position")] = Field(
+        "rotary", description="how an element knows where it stands"
+    )
+    longest: Count = Field(512, description="learned positions: how many there are")
+    norm: Annotated[str, _one_of("model.norm")] = Field("layer", description="what keeps the vectors in bounds")
+    norm_place: Annotated[str, _one_of("model.norm_place")] = Field(
+        "before", description="before each part, or after adding it"
+    )
+    residual: bool = Field(True, description="whether each part adds to what was there or replaces it")
+    dropout: Share = Field(0.1, description="the share of numbers dropped in training, against learning by heart")
+
+
+class TrainSettings(Section):
+    """How the network learns."""
+
+    epochs: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="passes over the training data; 10 where neither epochs nor minutes is given"
+    )
+    minutes: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="instead of epochs: the time to use; the learning rate falls with its used share"
+    )
+    batch_tokens: Count = Field(2048, description="a batch's items times the length of its longest is at most this")
+    accumulate: Count = Field(1, description="batches that make one update")
+    lr: Annotated[float, Field(gt=0)] = Field(2e-3, description="the highest learning rate")
+    schedule: Annotated[str, _one_of("train.schedule")] = Field(
+        "cosine", description="how the learning rate falls after warm-up"
+    )
+    warmup_steps: Annotated[int, Field(ge=0)] = Field(50, description="updates in which the learning rate rises")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="how much unused weights shrink")
+    label_smoothing: Share = Field(0.0, description="the share of belief that is spread over all labels")
+    clip: Annotated[float, Field(gt=0)] | None = Field(1.0, description="longest gradient; longer ones are shortened")
+    seed: Annotated[int, Field(ge=0)] = Field(1, description="another seed, another first weights and order")
+    evaluate_every: Count | None = Field(
+        None, description="updates between evaluations on dev; where not given an epoch, but at least 10 in all"
+    )
+    metric: Annotated[str, _one_of("train.metric")] = Field(
+        "accuracy", description="what the best model is chosen by: accuracy of elements, exact for whole items"
+    )
+    patience: Count | None = Field(None, description="stop after so many evaluations without a better score")
+    average: Count = Field(1, description="the model is the mean of its weights at the last so many evaluations")
+    device: Annotated[str, _one_of("train.device")] = Field(
+        "auto", description="auto takes an accelerator where there is one"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_length(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("epochs") is None and values.get("minutes") is None:
+            return {**values, "epochs": 10.0}
+        return values
+
+
+class Recipe(Section):
+    """All settings of one experiment."""
+
+    task: TaskSettings = TaskSettings()
+    data: DataSettings
+    input: InputSettings = InputSettings()
+    output: OutputSettings = OutputSettings()
+    model: ModelSettings = ModelSettings()
+    train: TrainSettings = TrainSettings()
+
+
+def faults(recipe: Recipe) -> list[tuple[str, str]]:
+    """What does not fit together in settings that are each all right: (setting, sentence)."""
+    return [*_sizes(recipe), *_unused(recipe)]
+
+
+def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
+    found = []
+    model, train = recipe.model, recipe.train
+    if model.encoder == "attention":
+        if model.head_width is None and model.width % model.heads:
+            fitting = [n for n in range(1, model.width + 1) if model.width % n == 0 and n <= 2 * model.heads]
+            below = model.width // model.heads * model.heads
+            widths = " or ".join(str(width) for width in (below, below + model.heads) if width)
+            found.append(
+                (
+                    "model.heads",
+                    f"model.width is {model.width}, which cannot be split into {model.heads} heads; "
+                    f"use heads = {', '.join(map(str, fitting))}, or width = {widths}",
+                )
+            )
+        if model.key_heads is not None and model.heads % model.key_heads:
+            found.append(
+                (
+                    "model.key_heads",
+                    f"model.key_heads is {model.key_heads}, which does not divide heads = {model.heads}",
+                )
+            )
+    if train.epochs is not None and train.minutes is not None:
+        found.append(("train.minutes", "train.epochs and train.minutes are both given; give one of them"))
+    return found
+
+
+def _unused(recipe: Recipe) -> list[tuple[str, str]]:
+    """Settings that were given although nothing would use them: refused, since they would be ignored."""
+    tokens, model = recipe.input.tokens, recipe.model
+    attention = ("heads", "head_width", "key_heads", "score", "normalizer", "scale", "position", "longest")
+    rules = [
+        *(("input", name, "words" in tokens, f"input.tokens = {tokens}") for name in ("minimum_count", "lowercase")),
+        *(("input", name, "words" in tokens, f"input.tokens = {tokens}") for name in ("word_width", "pretrained")),
+        *(
+            ("input", name, tokens == "words+characters", f"input.tokens = {tokens}")
+            for name in ("character_width", "filters")
+        ),
+        *(("model", name, model.encoder == "attention", f"model.encoder = {model.encoder}") for name in attention),
+        ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
+        ("data", "split", not recipe.data.dev, "data.dev, which is given"),
+        ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
+    ]
+    found: dict[str, str] = {}
+    for section, name, used, reason in rules:
+        if not used and name in getattr(recipe, section).model_fields_set:
+            found.setdefault(f"{section}.{name}", f"{section}.{name} is not used with {reason}; take it out")
+    return list(found.items())

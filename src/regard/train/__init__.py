@@ -1,0 +1,1 @@
+"""Training: the objective, the loop, the scores, and what is kept."""

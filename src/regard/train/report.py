@@ -1,0 +1,92 @@
+"""The report of a run: one page, offline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from regard.page import code, curve, page, pairs, paragraph, section, table
+from regard.train.metric import LabelScores
+
+# At most so many wrong answers are shown.
+_SAMPLES = 12
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a report tells.
+
+    scores:  the part it was measured on (dev, test) -> the model's scores
+    floors:  the same for each floor
+    history: one row for each evaluation
+    samples: (words, true labels, answered labels) of items that are wrong somewhere
+    """
+
+    name: str
+    history: Sequence[Mapping[str, Any]]
+    scores: Mapping[str, LabelScores]
+    floors: Mapping[str, Mapping[str, LabelScores]]
+    samples: Sequence[tuple[Sequence[str], Sequence[str | None], Sequence[str]]]
+    facts: Mapping[str, object]
+    recipe: str
+
+    def html(self) -> str:
+        """The page."""
+        parts = [self._curves(), *(self._scores(part) for part in self.scores)]
+        parts += [self._labels(part, scores) for part, scores in list(self.scores.items())[-1:]]
+        parts += [self._samples(), section("Machine and data", pairs(self.facts)), section("Recipe", code(self.recipe))]
+        return page(f"Report: {self.name}", *parts, subtitle="trained with regard")
+
+    def _curves(self) -> str:
+        names = [name for name in (self.history[-1]["scores"] if self.history else {})]
+        shown = {f"dev {name}": [(row["update"], row["scores"][name]) for row in self.history] for name in names}
+        floors = {name: scores.values()["accuracy"] for name, scores in self.floors.get("dev", {}).items()}
+        losses = {"loss of a label": [(row["update"], row["loss"]) for row in self.history if row["loss"] is not None]}
+        return section(
+            "How it learnt",
+            curve(shown, title="Scores on dev", x_label="update", y_label="score", levels=floors),
+            curve(losses, title="Loss in training", x_label="update", y_label="loss"),
+        )
+
+    def _scores(self, part: str) -> str:
+        model, floors = self.scores[part].values(), self.floors[part]
+        rows = [["this model", *(percent(model[name]) for name in model)]]
+        for name, scores in floors.items():
+            values = scores.values()
+            rows.append([name, *(percent(values[metric]) for metric in model)])
+        items = f"{self.scores[part].items:,} items"
+        return section(f"Scores on {part}", table(["", *model], rows, highlight=0), note=f"{items}; floors beside it")
+
+    def _labels(self, part: str, scores: LabelScores) -> str:
+        tables = []
+        for column, counts in scores.columns.items():
+            rows = [
+                [label, f"{count:,}", percent(precision), percent(recall), percent(both)]
+                for label, count, precision, recall, both in counts.table()
+            ]
+            tables += [paragraph(f"Column {column}"), table(["label", "count", "precision", "recall", "F1"], rows)]
+        return section(f"Each label, on {part}", *tables)
+
+    def _samples(self) -> str:
+        tables = [
+            table(
+                ["word", "should be", "answered"],
+                [
+                    [word, gold or "", answer if answer == gold else f"✗ {answer}"]
+                    for word, gold, answer in zip(words, golds, answers, strict=True)
+                ],
+            )
+            for words, golds, answers in self.samples[:_SAMPLES]
+        ]
+        return section("Where it is wrong", *(tables or [paragraph("Nowhere on this data.")]))
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def history(lines: Iterable[str]) -> list[dict[str, Any]]:
+    """The evaluations in a metrics.jsonl."""
+    return [row for row in map(json.loads, lines) if "scores" in row]
