@@ -1,1 +1,37 @@
-"""The whole Transformer as a tool: train it, look inside it, ship it."""
+"""The whole Transformer as a tool: train it, look inside it, ship it.
+
+import regard
+
+run = regard.train("recipe.toml")
+model = regard.load("runs/recipe")
+model.predict(["I saw a saw"])[0].labels
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.errors import RegardError as RegardError
+    from regard.experiment import Run as Run
+    from regard.experiment import load as load
+    from regard.experiment import train as train
+
+# The public names and where they live; each is imported when it is first asked for, so that `import regard` is quick.
+_PUBLIC = {
+    "train": "regard.experiment",
+    "load": "regard.experiment",
+    "Run": "regard.experiment",
+    "RegardError": "regard.errors",
+}
+
+__all__ = ["RegardError", "Run", "load", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'regard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

@@ -111,7 +111,7 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
         score=_named(model.score, SCORES, code)(),
         normalizer=_named(model.normalizer, NORMALIZERS, code)(),
         scale=model.scale,
-        dropout=model.dropout,
+        dropout=model.attention_dropout,
     )
 
 
@@ -123,7 +123,7 @@ def _position(model: ModelSettings, code: Path | None) -> Position:
 
 def _feed_forward(model: ModelSettings) -> FeedForward:
     inner = 4 * model.width if model.inner is None else model.inner
-    return FeedForward(model.width, inner, activation=model.activation, dropout=model.dropout)
+    return FeedForward(model.width, inner, activation=model.activation)
 
 
 def _add_norm(model: ModelSettings) -> AddNorm:

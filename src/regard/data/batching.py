@@ -127,6 +127,8 @@ def _distinct(texts: Sequence[Sequence[tuple[int, ...]]]) -> dict[str, Tensor]:
 
     letters: (distinct, longest word); spellings: (batch, longest in words), rows of `letters`
     """
-    numbers: dict[tuple[int, ...], int] = {(): 0}  # row 0 is padding
-    spellings = [[numbers.setdefault(word, len(numbers)) for word in words] for words in texts]
-    return {"letters": _padded(list(numbers), 0), "spellings": _padded(spellings, 0)}
+    # From short to long, so that they can be read in groups with little padding; row 0 is padding.
+    words = sorted({word for text in texts for word in text}, key=lambda word: (len(word), word))
+    numbers = {word: number for number, word in enumerate(words, 1)}
+    spellings = [[numbers[word] for word in text] for text in texts]
+    return {"letters": _padded([(), *words], 0), "spellings": _padded(spellings, 0)}

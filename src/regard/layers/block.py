@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from regard.attention.mask import Mask
 from regard.attention.position import NOWHERE, Position
 from regard.layers.cache import BlockCache
+from regard.layers.dropout import Dropout
 from regard.layers.multihead import MultiHeadAttention
 
 
@@ -24,20 +25,19 @@ class FeedForward(nn.Module):
     Weights start as Xavier's uniform distribution, biases at zero.
     """
 
-    def __init__(self, width: int, inner: int, *, activation: str = "gelu", dropout: float = 0.0) -> None:
+    def __init__(self, width: int, inner: int, *, activation: str = "gelu") -> None:
         super().__init__()
         make, function = ACTIVATIONS[activation]
         self.enter = nn.Linear(width, inner * make)
         self.leave = nn.Linear(inner, width)
         self.activation = function
-        self.dropout = nn.Dropout(dropout)
         for linear in (self.enter, self.leave):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """x, output: (batch, time, width)"""
-        return self.leave(self.dropout(self.activation(self.enter(x))))
+        return self.leave(self.activation(self.enter(x)))
 
 
 def swiglu(x: Tensor) -> Tensor:
@@ -141,9 +141,10 @@ class AddNorm(nn.Module):
         self, width: int, *, norm: str = "layer", place: str = "before", residual: bool = True, dropout: float = 0.0
     ) -> None:
         super().__init__()
+        # Dropout is where Vaswani et al. 2017, section 5.4, have it: on each part's change, before it is added.
         self.norm_before = NORMS[norm if place == "before" else "none"](width)
         self.norm_after = NORMS[norm if place == "after" else "none"](width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.add = torch.add if residual else _replace
 
     def before(self, x: Tensor, real: Tensor | None = None) -> Tensor:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from regard.attention.mask import Mask
 from regard.layers.block import AddNorm, FeedForward, NoNorm
+from regard.layers.dropout import Dropout
 
 
 class PointwiseBlock(nn.Module):
@@ -30,7 +31,7 @@ class PointwiseEncoder(nn.Module):
         self, blocks: Iterable[PointwiseBlock], *, norm: nn.Module | None = None, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.blocks = nn.ModuleList(blocks)
         self.norm = NoNorm(0) if norm is None else norm
 

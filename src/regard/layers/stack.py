@@ -11,6 +11,7 @@ from regard.attention.mask import Mask
 from regard.attention.position import Position
 from regard.layers.block import DecoderBlock, EncoderBlock, NoNorm
 from regard.layers.cache import Cache
+from regard.layers.dropout import Dropout
 
 
 class Encoder(nn.Module):
@@ -30,7 +31,7 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         self.position = Position() if position is None else position
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.blocks = nn.ModuleList(blocks)
         self.norm = NoNorm(0) if norm is None else norm
 
@@ -67,7 +68,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         self.position = Position() if position is None else position
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.blocks = nn.ModuleList(blocks)
         self.norm = NoNorm(0) if norm is None else norm
 

@@ -7,11 +7,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.attention.mask import Mask
+from regard.layers.dropout import Dropout
 
 Inputs = dict[str, Tensor]
 
 # Letters are read in patterns of these widths.
 PATTERN_WIDTHS = (2, 3, 4, 5)
+
+# Words are read in so many groups of like length, so that one web address does not make all words long.
+_GROUPS = 6
 
 _PADDING, _UNKNOWN = 0, 1
 
@@ -64,23 +68,39 @@ class LetterPatterns(nn.Module):
     def __init__(self, count: int, width: int, filters: int) -> None:
         super().__init__()
         self.letters = nn.Embedding(count, width, padding_idx=_PADDING)
-        self.patterns = nn.ModuleList(nn.Conv1d(width, filters, size) for size in PATTERN_WIDTHS)
+        patterns = [nn.Linear(size * width, filters) for size in PATTERN_WIDTHS]
+        self.weights = nn.ParameterList(pattern.weight for pattern in patterns)
+        self.biases = nn.ParameterList(pattern.bias for pattern in patterns)
         self.width = filters * len(PATTERN_WIDTHS)
 
     def forward(self, letters: Tensor) -> Tensor:
         """letters: (words, longest), padded with 0; output: (words, width), a word without letters gives zeros."""
-        # Enough padding for the widest pattern, so that no word is too short: a pattern may hang over the end.
-        letters = F.pad(letters, (0, max(PATTERN_WIDTHS) - 1))
-        # (words, longest) -> (words, width, longest)
-        x = self.letters(letters).transpose(1, 2)
-        real = letters != _PADDING
-        found = []
-        for pattern in self.patterns:
-            strengths = F.relu(pattern(x))
-            # A pattern counts where it begins on a letter. ReLU is never below 0, so 0 stands for "nowhere".
-            begins = real[:, None, : strengths.shape[-1]]
-            found.append(strengths.masked_fill(~begins, 0.0).amax(-1))
-        return torch.cat(found, -1)
+        weight, bias = self._kernel()
+        return torch.cat([self._found(group, weight, bias) for group in _groups(letters)])
+
+    def _kernel(self) -> tuple[Tensor, Tensor]:
+        """All patterns as one matrix, the narrow ones filled up with zeros: one large product is several times faster
+        than a convolution for each width."""
+        widest = max(PATTERN_WIDTHS) * self.letters.embedding_dim
+        weights = [F.pad(weight, (0, widest - weight.shape[1])) for weight in self.weights]
+        return torch.cat(weights), torch.cat(list(self.biases))
+
+    def _found(self, letters: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        places = letters.shape[1]
+        # A pattern may hang over the end of the word.
+        x = self.letters(F.pad(letters, (0, max(PATTERN_WIDTHS) - 1)))
+        # (words, longest, widest pattern * letter width): the letters from each place on
+        x = torch.cat([x[:, shift : shift + places] for shift in range(max(PATTERN_WIDTHS))], -1)
+        strengths = F.relu(F.linear(x, weight, bias))
+        # ReLU is never below 0, so 0 stands for "nowhere"; a pattern counts where it begins on a letter.
+        return strengths.masked_fill((letters == _PADDING)[..., None], 0.0).amax(1)
+
+
+def _groups(letters: Tensor) -> list[Tensor]:
+    """The words in groups, each as wide as its longest word: they come from short to long, and most are short."""
+    lengths = (letters != _PADDING).sum(1)
+    groups = zip(letters.chunk(_GROUPS), lengths.chunk(_GROUPS), strict=True)
+    return [group[:, : max(1, int(length.max()))] for group, length in groups]
 
 
 class WordInput(InputPart):
@@ -89,7 +109,7 @@ class WordInput(InputPart):
     def __init__(self, words: nn.Module, word_width: int, width: int, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.words = words
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.project = nn.Linear(word_width, width)
         nn.init.xavier_uniform_(self.project.weight)
         nn.init.zeros_(self.project.bias)

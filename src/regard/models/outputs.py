@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batching import IGNORED
+from regard.layers.dropout import Dropout
 
 
 class SoftmaxHead(nn.Module):
@@ -140,7 +141,7 @@ class PerPosition(nn.Module):
     def __init__(self, columns: Sequence[str], heads: Sequence[SoftmaxHead], *, dropout: float = 0.0) -> None:
         super().__init__()
         self.columns = tuple(columns)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.heads = nn.ModuleList(heads)
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:

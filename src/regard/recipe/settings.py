@@ -156,6 +156,7 @@ class ModelSettings(Section):
     )
     residual: bool = Field(True, description="whether each part adds to what was there or replaces it")
     dropout: Share = Field(0.1, description="the share of numbers dropped in training, against learning by heart")
+    attention_dropout: Share = Field(0.0, description="the share of attention weights dropped in training")
 
 
 class TrainSettings(Section):
@@ -244,7 +245,17 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
 def _unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     tokens, model = recipe.input.tokens, recipe.model
-    attention = ("heads", "head_width", "key_heads", "score", "normalizer", "scale", "position", "longest")
+    attention = (
+        "heads",
+        "head_width",
+        "key_heads",
+        "score",
+        "normalizer",
+        "scale",
+        "position",
+        "longest",
+        "attention_dropout",
+    )
     rules = [
         *(("input", name, "words" in tokens, f"input.tokens = {tokens}") for name in ("minimum_count", "lowercase")),
         *(("input", name, "words" in tokens, f"input.tokens = {tokens}") for name in ("word_width", "pretrained")),

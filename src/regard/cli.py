@@ -1,0 +1,259 @@
+"""The command line: one short function per verb. Results go to stdout, talk to stderr; heavy imports stay inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from regard.experiment import Run
+
+app = typer.Typer(
+    help="The whole Transformer as a tool: train it, look inside it, ship it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Results as JSON, a line each.")]
+TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let code that came with the run be run.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or its best/ or last/.")]
+
+
+def main() -> None:
+    """The command line's entry: what a user can mend is one sentence and status 2."""
+    try:
+        app()
+    except RegardError as error:
+        print(f"regard: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # whoever read our output has gone; there is nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("regard: stopped", file=sys.stderr)
+        sys.exit(130)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--out", help="Where its files and runs are put.")] = Path("regard-demo"),
+) -> None:
+    """A story in a minute, offline: words with two readings, told apart by their neighbours."""
+    from regard.demo.story import tell
+
+    tell(folder, _console(stderr=False))
+
+
+@app.command()
+def init(
+    task: Annotated[str, typer.Argument(help="What is to be learnt: label (a label for each word).")],
+    data: Annotated[list[str], typer.Option("--data", metavar="TRAIN [DEV [TEST]]", help="One to three files.")],
+    more: Annotated[list[str] | None, typer.Argument(metavar="[DEV [TEST]]", help="The other files.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="The recipe to write.")] = Path("recipe.toml"),
+    target: Annotated[str, typer.Option("--target", help="Columns to learn, as in upos,feats or 4.")] = "",
+    format: Annotated[str, typer.Option("--format", help="conllu or columns; guessed by the contents.")] = "guess",
+) -> None:
+    """Look at your data and write a complete, commented recipe for it."""
+    from regard.init import read_data
+
+    if out.exists():
+        raise RegardError(f"{out} exists already; name another file with --out")
+    reading = read_data(task, [*data, *(more or [])], out, target=[t for t in target.split(",") if t], format=format)
+    _say("\n".join(reading.told))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(reading.text, encoding="utf-8")
+    _say(f"\nwrote {out}; next: regard train {out}")
+
+
+@app.command()
+def train(
+    recipe: Annotated[Path, typer.Argument(help="A recipe, as `regard init` writes it.")],
+    overrides: Annotated[list[str] | None, typer.Argument(metavar="[key=value …]", help="As in model.depth=3.")] = None,
+    run: Annotated[Path | None, typer.Option("--run", help="The run's folder; runs/RECIPE if not given.")] = None,
+) -> None:
+    """Train; the same command continues an unfinished run exactly."""
+    from regard.experiment import train as train_run
+    from regard.recipe import parse_overrides
+    from regard.train.progress import talk_to
+
+    trained = train_run(recipe, parse_overrides(overrides or []), run=run, talk=talk_to(_console()))
+    _say(f'next   regard look {trained.folder} "…"   or   regard predict {trained.folder} FILE')
+
+
+@app.command()
+def predict(
+    run: RunFolder,
+    file: Annotated[str, typer.Argument(help="A file, or - for the standard input.")] = "-",
+    format: Annotated[str, typer.Option("--format", help="conllu, columns or text; guessed if not given.")] = "guess",
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="How sure the model is of each.")] = False,
+    as_json: Json = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Answers for each item of a file, in the same order; CoNLL-U in, CoNLL-U out."""
+    from regard.experiment import load
+
+    loaded = load(run, trust_code=trust_code)
+    reader = loaded.reader(file, format)
+    for answer in _progressing(loaded.predictor.predict(loaded.read(file, reader))):
+        if as_json:
+            _print_json({"words": answer.words, **answer.columns, **_named(probabilities, answer.probabilities)})
+        elif probabilities:
+            columns = [
+                [
+                    f"{label} {share:.4f}"
+                    for label, share in zip(answer.columns[c], answer.probabilities[c], strict=True)
+                ]
+                for c in answer.columns
+            ]
+            print("".join("\t".join(row) + "\n" for row in zip(answer.words, *columns, strict=True)))
+        else:
+            print(reader.write(answer.example, answer.columns))
+
+
+@app.command()
+def evaluate(
+    run: RunFolder,
+    data: Annotated[str, typer.Argument(help="A file with labels.")],
+    as_json: Json = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Scores on data with labels, beside each label's own; the answers are kept in the run's folder."""
+    from regard.experiment import load
+
+    loaded = load(run, trust_code=trust_code)
+    found = loaded.evaluate(data)
+    kept = _keep_answers(loaded, data, found.answers)
+    if found.unseen:
+        _say(f"labels that training never saw, counted as missed: {', '.join(found.unseen)}")
+    if as_json:
+        _print_json({"data": data, "items": found.scores.items, "scores": found.values})
+        return
+    for name, value in found.values.items():
+        print(f"{name}\t{value:.4f}")
+    for column, counts in found.scores.columns.items():
+        print(f"\n{column}\tcount\tprecision\trecall\tF1")
+        for label, count, precision, recall, both in counts.table():
+            print(f"{label}\t{count}\t{precision:.4f}\t{recall:.4f}\t{both:.4f}")
+    _say(f"answers beside the data: {kept}")
+
+
+@app.command()
+def look(
+    run: RunFolder,
+    text: Annotated[str, typer.Argument(metavar="INPUT", help="A sentence.")],
+    layer: Annotated[int | None, typer.Option("--layer", help="Counted from 1; the last if not given.")] = None,
+    head: Annotated[int | None, typer.Option("--head", help="Counted from 1; the mean if not given.")] = None,
+    as_json: Json = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """What attention does with an input, as a picture in the terminal."""
+    from regard.experiment import load
+
+    found = load(run, trust_code=trust_code).look(text)
+    if as_json:
+        weights = {path: layer.tolist() for path, layer in found.weights.items()}
+        _print_json({"tokens": found.tokens, "labels": found.answer.columns, "weights": weights})
+        return
+    console = _console(stderr=False)
+    console.print(
+        " ".join(f"{w}/{label}" for w, label in zip(found.answer.words, found.answer.labels, strict=True)),
+        markup=False,
+        highlight=False,
+    )
+    console.print(found.picture(layer, head))
+
+
+@app.command()
+def runs(
+    folders: Annotated[list[Path] | None, typer.Argument(metavar="[RUN …]", help="All in runs/ if not given.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Runs with their scores, minutes and sizes."""
+    from regard.runs import summaries, table
+
+    found = summaries(folders)
+    if as_json:
+        for row in found:
+            _print_json(row)
+        return
+    _console(stderr=False).print(table(found))
+
+
+@app.command()
+def doctor(
+    data: Annotated[list[str] | None, typer.Argument(metavar="[DATA …]", help="Files to look at.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What this machine has; or what is odd about files of data."""
+    if data:
+        from regard.doctor import examine
+
+        told = examine(data)
+        print("\n".join(told)) if not as_json else _print_json(told)
+        return
+    from regard.machine import environment
+
+    found = environment()
+    print("\n".join(f"{name:<12} {value}" for name, value in found.items())) if not as_json else _print_json(found)
+
+
+def _console(stderr: bool = True) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False))
+
+
+def _named(wanted: bool, probabilities: Any) -> dict[str, Any]:
+    return {"probabilities": probabilities} if wanted else {}
+
+
+def _progressing(answers: Iterator[Any]) -> Iterator[Any]:
+    """The same answers; whoever waits longer than two seconds is told how many there are."""
+    import time
+
+    started = said = time.monotonic()
+    for number, answer in enumerate(answers, 1):
+        yield answer
+        now = time.monotonic()
+        if now - said > 2 and sys.stderr.isatty():
+            said = now
+            print(f"\r{number:,} items, {number / (now - started):,.0f} a second", end="", file=sys.stderr, flush=True)
+    if said != started:
+        print(file=sys.stderr)
+
+
+def _keep_answers(loaded: Run, data: str, answers: Sequence[Any]) -> Path:
+    """A table of words, true labels and answers in the run's evaluate/."""
+    from regard.folder import write_file
+
+    folder = loaded.folder / "evaluate"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{Path(data).name.split('.')[0]}.tsv"
+    columns = list(loaded.predictor.labels)
+    head = "\t".join(["word", *(f"{column}\t{column} answered" for column in columns)])
+    lines = [head]
+    for answer in answers:
+        cells = [answer.words, *(part for c in columns for part in (answer.example.labels[c], answer.columns[c]))]
+        lines += ["\t".join(str(cell) for cell in row) for row in zip(*cells, strict=True)] + [""]
+    write_file(path, "\n".join(lines) + "\n")
+    return path

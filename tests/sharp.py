@@ -1,0 +1,175 @@
+"""Small models with prime sizes that attend sharply: a blurred attention hides mistakes of masks and positions."""
+
+import json
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from regard.attention import NORMALIZERS, POSITIONS, SCORES, Mask
+from regard.build import ENCODERS
+from regard.layers import AddNorm, Decoder, DecoderBlock, Encoder, FeedForward, MultiHeadAttention
+from regard.layers.block import NORMS
+from regard.recipe.settings import ModelSettings
+
+Module = TypeVar("Module", bound=nn.Module)
+
+# Different primes, so that axes that were mixed up do not fit by chance. A width must be a multiple of the heads.
+BATCH, HEADS, QUERIES, KEYS, HEAD_WIDTH, VALUE_WIDTH = 3, 2, 5, 7, 11, 13
+WIDTH, INNER, MEMORY_WIDTH, LONGEST = HEADS * HEAD_WIDTH, 29, 17, 31
+
+CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
+
+
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Normal numbers, the same for the same seed."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def numpy(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy() if tensor.dtype == torch.bool else tensor.detach().double().cpu().numpy()
+
+
+def weights_of(module: nn.Module) -> dict[str, np.ndarray]:
+    """The learned numbers, as the reference takes them."""
+    return {name: numpy(tensor) for name, tensor in module.state_dict().items()}
+
+
+def stir(model: Module, seed: int = 0) -> Module:
+    """Move all learned numbers a little, so that no scale is 1 and no bias 0 by chance."""
+    random = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for tensor in (*model.parameters(), *model.buffers()):
+            if tensor.is_floating_point():
+                # Running variances must stay positive, so noise is a factor beside a shift of positive size.
+                tensor.mul_(1 + 0.2 * torch.rand(tensor.shape, generator=random, dtype=torch.float64).to(tensor.dtype))
+                tensor.add_(0.2 * torch.rand(tensor.shape, generator=random, dtype=torch.float64).to(tensor.dtype))
+    return model
+
+
+def sharpen(model: Module, factor: float = 5.0) -> Module:
+    """Scale queries and keys so that most rows of weights have one that is far above the rest."""
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, MultiHeadAttention):
+                for projection in (module.query, module.key):
+                    projection.weight.mul_(factor)
+    return model
+
+
+def encoder(kind: str = "attention", *, sharp: bool = True, seed: int = 0, **settings: Any) -> nn.Module:
+    """An encoder of a kind of the table, in evaluation mode; settings are those of a recipe's [model]."""
+    torch.manual_seed(seed)
+    sizes = {"width": WIDTH, "depth": 2, "heads": HEADS, "inner": INNER, "longest": LONGEST, "dropout": 0.0}
+    model = ENCODERS[kind](ModelSettings(encoder=kind, **{**sizes, **settings}), None)
+    return sharpen(model, 5.0 if sharp else 1.0).eval()
+
+
+def attention_encoder(**settings: Any) -> Encoder:
+    model = encoder("attention", **settings)
+    assert isinstance(model, Encoder)
+    return model
+
+
+def decoder(
+    *,
+    position: str = "sinusoidal",
+    norm: str = "layer",
+    norm_place: str = "before",
+    key_heads: int | None = None,
+    residual: bool = True,
+    dropout: float = 0.0,
+    depth: int = 2,
+    seed: int = 0,
+) -> Decoder:
+    """A decoder in evaluation mode that reads a memory of MEMORY_WIDTH."""
+    torch.manual_seed(seed)
+
+    def attention(memory_width: int) -> MultiHeadAttention:
+        return MultiHeadAttention(WIDTH, HEADS, key_heads=key_heads, memory_width=memory_width, dropout=dropout)
+
+    def around() -> AddNorm:
+        return AddNorm(WIDTH, norm=norm, place=norm_place, residual=residual, dropout=dropout)
+
+    blocks = [
+        DecoderBlock(
+            attention(WIDTH), attention(MEMORY_WIDTH), FeedForward(WIDTH, INNER), around(), around(), around()
+        )
+        for _ in range(depth)
+    ]
+    last = NORMS[norm if norm_place == "before" else "none"](WIDTH)
+    return sharpen(Decoder(blocks, position=POSITIONS[position](WIDTH, LONGEST), norm=last, dropout=dropout)).eval()
+
+
+def close(found: Tensor | np.ndarray, wanted: Tensor | np.ndarray, tolerance: float = 1e-4, what: str = "") -> None:
+    """Assert that two arrays are the same up to the tolerance, and have no NaN."""
+    found = numpy(found) if isinstance(found, Tensor) else found
+    wanted = numpy(wanted) if isinstance(wanted, Tensor) else wanted
+    assert found.shape == wanted.shape, f"{what}: {found.shape} is not {wanted.shape}"
+    assert np.isfinite(found).all(), f"{what}: not finite"
+    difference = float(np.abs(found - wanted).max(initial=0.0))
+    assert difference <= tolerance, f"{what}: differs by {difference:.2g}"
+
+
+def moved(found: Tensor, other: Tensor, least: float = 1e-3) -> None:
+    """Assert that two arrays are not the same."""
+    difference = float((found - other).abs().max())
+    assert difference > least, f"nothing changed ({difference:.2g})"
+
+
+def masks(queries: int, keys: int, *, batch: int = BATCH, heads: int = HEADS) -> dict[str, tuple[Mask | None, dict]]:
+    """All ways to say who may look at whom, each as a Mask and as what the reference is told."""
+    random = np.random.default_rng(0)
+    lengths = np.array([keys, 2, keys - 1] * batch)[:batch]
+    hidden_item = np.array([keys, 0, 3] * batch)[:batch]
+    real = random.random((batch, keys)) < 0.6
+    real[:, 0] = True
+    table = random.random((queries, keys)) < 0.5
+    table[1] = False  # this query may see nothing
+    by_item = random.random((batch, queries, keys)) < 0.5
+    by_head = random.random((batch, heads, queries, keys)) < 0.5
+    by_head[:, 0] = False  # this head may see nothing
+    tensor = torch.from_numpy
+    return {
+        "none": (None, {}),
+        "causal": (Mask.causal(), {"after": 0}),
+        "lengths": (Mask.lengths(tensor(lengths)), {"lengths": lengths}),
+        "an item that may see nothing": (Mask.lengths(tensor(hidden_item)), {"lengths": hidden_item}),
+        "window": (Mask.window(2, 1), {"before": 2, "after": 1}),
+        "keys": (Mask.keys(tensor(real)), {"real": real}),
+        "table with a row that may see nothing": (Mask.allowed(tensor(table)), {"table": table}),
+        "table by item": (Mask.allowed(tensor(by_item)), {"table": by_item[:, None]}),
+        "table with a head that may see nothing": (Mask.allowed(tensor(by_head)), {"table": by_head}),
+        "causal & lengths": (Mask.causal() & Mask.lengths(tensor(lengths)), {"after": 0, "lengths": lengths}),
+        "causal & an item that may see nothing": (
+            Mask.lengths(tensor(hidden_item)) & Mask.causal(),
+            {"after": 0, "lengths": hidden_item},
+        ),
+        "window & keys & table": (
+            Mask.window(3, 2) & Mask.keys(tensor(real)) & Mask.allowed(tensor(table)),
+            {"before": 3, "after": 2, "real": real, "table": table},
+        ),
+        "all": (
+            Mask.window(3, 2)
+            & Mask.causal()
+            & Mask.lengths(tensor(lengths))
+            & Mask.keys(tensor(real))
+            & Mask.allowed(tensor(by_head)),
+            {"before": 3, "after": 0, "lengths": lengths, "real": real, "table": by_head},
+        ),
+    }
+
+
+# Every score with every normaliser; what has no name in a table is not tested, what is added to one is.
+KINDS = [(score, normalizer) for score in SCORES for normalizer in NORMALIZERS]
+
+
+def case(name: str) -> dict:
+    """A case that broke another toolkit; the test is skipped where the folder of cases is not there."""
+    path = CASES / name
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    return json.loads(path.read_text(encoding="utf-8"))
