@@ -1,4 +1,10 @@
-"""Files that live beside the repository, where they are there."""
+"""Files that live beside the repository, where they are there; and one thread, since the tests' tensors are small."""
+
+import os
+
+# Before torch is imported, and for the processes that tests start: threads that wait for work on tiny tensors cost more
+# than they give.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from pathlib import Path
 

@@ -10,7 +10,7 @@ Axes: (batch, time, width) between layers; (batch, heads, queries, keys) for sco
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -142,7 +142,7 @@ def sinusoidal(positions: Sequence[int], width: int) -> Array:
 def rotation(position: int, width: int) -> Array:
     """R_m: the plane of dimensions i and i + width/2 is turned by the angle m θ_i with θ_i = 10000^(−2i/width).
 
-    Source: Su et al. 2021, arXiv:2104.09864, equation 15. They pair dimensions 2i and 2i+1: the same with the dimensions
+    Source: Su et al. 2021, arXiv:2104.09864, equation 15. They pair dimensions 2i and 2i+1: the same with dimensions
     in another order. Of an odd width the last dimension stays as it is.
     output: (width, width)
     """
@@ -272,7 +272,10 @@ def layer_norm(x: Array, weights: Weights) -> Array:
 
 
 def rms_norm(x: Array, weights: Weights) -> Array:
-    """g ⊗ x / RMS(x) with RMS(x) = sqrt(mean of the squares). Source: Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4."""
+    """g ⊗ x / RMS(x) with RMS(x) = sqrt(mean of the squares).
+
+    Source: Zhang & Sennrich 2019, arXiv:1910.07467, equation 4.
+    """
     return weights["scale"] * x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6)
 
 
@@ -454,8 +457,8 @@ def pointwise_encoder(x: Array, weights: Weights, shape: Shape) -> Array:
 def letter_patterns(word: Sequence[Array], patterns: Iterable[tuple[Array, Array]]) -> Array:
     """For each pattern H the strongest match anywhere in the word: y_k = max_i relu(⟨C[:, i : i + w], H_k⟩ + b_k).
 
-    Source: Kim et al. 2016, arXiv:1508.06615, equations 5 and 6 (with tanh there, and words without an end to hang over;
-    here a pattern may reach past the last letter, where there is nothing). A word without letters gives zeros.
+    Source: Kim et al. 2016, arXiv:1508.06615, equations 5 and 6 (with tanh there). Here a pattern may reach past the
+    last letter, where there is nothing. A word without letters gives zeros.
     word: the vectors of its letters; patterns: (filters, letter_width, w) and (filters,) for each w
     output: (filters of all widths,)
     """
@@ -503,7 +506,7 @@ class Crf:
         Source: Lample et al. 2016, arXiv:1603.01360, section 2.2.
         scores: (time, labels)
         """
-        steps = sum(self.follow[one, other] for one, other in zip(labels, labels[1:], strict=False))
+        steps = sum(self.follow[one, other] for one, other in pairwise(labels))
         places = sum(scores[place, label] for place, label in enumerate(labels))
         return float(self.first[labels[0]] + steps + places + self.last[labels[-1]])
 

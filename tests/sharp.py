@@ -41,12 +41,16 @@ def weights_of(module: nn.Module) -> dict[str, np.ndarray]:
 def stir(model: Module, seed: int = 0) -> Module:
     """Move all learned numbers a little, so that no scale is 1 and no bias 0 by chance."""
     random = torch.Generator().manual_seed(seed)
+
+    def noise(tensor: Tensor) -> Tensor:
+        return torch.randn(tensor.shape, generator=random, dtype=torch.float64).to(tensor.dtype)
+
     with torch.no_grad():
-        for tensor in (*model.parameters(), *model.buffers()):
-            if tensor.is_floating_point():
-                # Running variances must stay positive, so noise is a factor beside a shift of positive size.
-                tensor.mul_(1 + 0.2 * torch.rand(tensor.shape, generator=random, dtype=torch.float64).to(tensor.dtype))
-                tensor.add_(0.2 * torch.rand(tensor.shape, generator=random, dtype=torch.float64).to(tensor.dtype))
+        for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+            if name.endswith("running_var"):
+                tensor.mul_((0.2 * noise(tensor)).exp())  # a variance stays above 0
+            elif tensor.is_floating_point():
+                tensor.add_(0.05 * noise(tensor))
     return model
 
 
@@ -95,9 +99,7 @@ def decoder(
         return AddNorm(WIDTH, norm=norm, place=norm_place, residual=residual, dropout=dropout)
 
     blocks = [
-        DecoderBlock(
-            attention(WIDTH), attention(MEMORY_WIDTH), FeedForward(WIDTH, INNER), around(), around(), around()
-        )
+        DecoderBlock(attention(WIDTH), attention(MEMORY_WIDTH), FeedForward(WIDTH, INNER), around(), around(), around())
         for _ in range(depth)
     ]
     last = NORMS[norm if norm_place == "before" else "none"](WIDTH)
@@ -116,7 +118,7 @@ def close(found: Tensor | np.ndarray, wanted: Tensor | np.ndarray, tolerance: fl
 
 def moved(found: Tensor, other: Tensor, least: float = 1e-3) -> None:
     """Assert that two arrays are not the same."""
-    difference = float((found - other).abs().max())
+    difference = float((found - other).detach().abs().max())
     assert difference > least, f"nothing changed ({difference:.2g})"
 
 

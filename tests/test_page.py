@@ -5,6 +5,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -182,7 +183,7 @@ def test_the_legend_stands_under_every_line() -> None:
 def test_close_levels_are_written_apart() -> None:
     picture = drawn({"a": [(0, 0), (1, 9)]}, levels={"one": 3.01, "two": 3.02, "three": 3.03})
     heights = [float(text.get("y", "")) for text in picture.iter(f"{SVG}text") if text.text in ("3.01", "3.02", "3.03")]
-    assert len(heights) == 3 and min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= 17
+    assert len(heights) == 3 and min(b - a for a, b in pairwise(heights)) >= 17
 
 
 def test_a_curve_can_be_heard() -> None:

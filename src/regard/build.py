@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.position import POSITIONS, Position
@@ -47,7 +47,7 @@ def learn_labels(recipe: Recipe, examples: Sequence[Example], columns: Sequence[
     labels = {column: Labels.of(examples, column, recipe.data.ignore) for column in columns}
     if recipe.output.crf:
         for column in columns:
-            check_scheme(examples, column, recipe.output.scheme)
+            check_scheme(examples, column, recipe.output.scheme, recipe.data.ignore)
     return labels
 
 
@@ -137,14 +137,14 @@ def _last_norm(model: ModelSettings) -> nn.Module:
 def _head(recipe: Recipe, labels: Labels) -> SoftmaxHead:
     if not recipe.output.crf:
         return SoftmaxHead(recipe.model.width, len(labels))
-    allowed, begins = _scheme_tables(labels, recipe.output.scheme)
-    return CrfHead(recipe.model.width, len(labels), allowed, begins)
-
-
-def _scheme_tables(labels: Labels, scheme: str) -> tuple[Tensor, Tensor]:
-    follows = SCHEMES[scheme]
-    allowed = [[follows(before, label) for label in labels.names] for before in labels.names]
-    return torch.tensor(allowed), torch.tensor([follows(None, label) for label in labels.names])
+    follows, names = SCHEMES[recipe.output.scheme], labels.names
+    return CrfHead(
+        recipe.model.width,
+        len(labels),
+        allowed=torch.tensor([[follows(before, label) for label in names] for before in names]),
+        begins=torch.tensor([follows(None, label) for label in names]),
+        ends=torch.tensor([follows(label, None) for label in names]),
+    )
 
 
 def _named(name: str, table: Mapping[str, Any], code: Path | None) -> Any:

@@ -86,7 +86,7 @@ def train(
     """Train; the same command continues an unfinished run exactly."""
     from regard.experiment import train as train_run
     from regard.recipe import parse_overrides
-    from regard.train.progress import talk_to
+    from regard.training.progress import talk_to
 
     trained = train_run(recipe, parse_overrides(overrides or []), run=run, talk=talk_to(_console()))
     _say(f'next   regard look {trained.folder} "…"   or   regard predict {trained.folder} FILE')
@@ -166,13 +166,11 @@ def look(
         weights = {path: layer.tolist() for path, layer in found.weights.items()}
         _print_json({"tokens": found.tokens, "labels": found.answer.columns, "weights": weights})
         return
+    picture = found.picture(layer, head)
+    tagged = " ".join(f"{word}/{label}" for word, label in zip(found.answer.words, found.answer.labels, strict=True))
     console = _console(stderr=False)
-    console.print(
-        " ".join(f"{w}/{label}" for w, label in zip(found.answer.words, found.answer.labels, strict=True)),
-        markup=False,
-        highlight=False,
-    )
-    console.print(found.picture(layer, head))
+    console.print(tagged, markup=False, highlight=False)
+    console.print(picture)
 
 
 @app.command()

@@ -93,6 +93,13 @@ def _split(
     digests: Mapping[str, str],
     say: Say,
 ) -> Corpus:
+    for part, examples in parts.items():
+        for example in examples:
+            if set(example.labels) != set(columns):
+                raise DataError(
+                    f"{example.place}: the columns {', '.join(example.labels) or 'none'} where {', '.join(columns)} "
+                    f"are learnt; {part} must have the columns of train"
+                )
     train, dev = parts["train"], parts["dev"]
     if not dev:
         train, dev = set_aside(train, recipe.data.split, recipe.train.seed)

@@ -37,13 +37,13 @@ from regard.predict import Predictor, Tagged
 from regard.recipe.read import read_recipe, recipe_from
 from regard.recipe.settings import Recipe
 from regard.recipe.write import differences, resolved, values
-from regard.train.checkpoint import restore, state
-from regard.train.floor import floors
-from regard.train.metric import LabelScores, count_labels
-from regard.train.objective import summed_loss
-from regard.train.progress import Several, Stand, Talk
-from regard.train.report import Report, history, percent
-from regard.train.trainer import Evaluation, Trainer
+from regard.training.checkpoint import restore, state
+from regard.training.floor import floors
+from regard.training.metric import LabelScores, count_labels
+from regard.training.objective import summed_loss
+from regard.training.progress import Several, Stand, Talk
+from regard.training.report import Report, history, percent
+from regard.training.trainer import Evaluation, Trainer
 
 RUNS = Path("runs")
 

@@ -123,14 +123,14 @@ def save_model(folder: Path, predictor: Predictor, recipe: Recipe, *, code: Path
 def model_folder(run: str | Path) -> Path:
     """The folder of the model that is meant: a run's best/, or the folder itself if it is a model's."""
     run = Path(run)
+    for folder in (run, run / "best", run / "last"):
+        recover(folder)
     if not run.exists():
         near = sorted(path.name for path in run.parent.glob("*/") if path.is_dir())[:8] if run.parent.is_dir() else []
         there = f"; beside it there are {', '.join(near)}" if near else ""
         raise FolderError(f"there is no run {run}{there}")
     if not run.is_dir():
         raise FolderError(f"{run} is a file where a run's folder was expected; files such as .pt are never loaded")
-    for name in ("best", "last"):
-        recover(run / name)
     for folder in (run, run / "best"):
         if (folder / WEIGHTS).exists():
             return folder
@@ -151,9 +151,9 @@ class Loaded:
 def load_model(folder: Path, *, trust_code: bool = False) -> Loaded:
     """The model in a folder. Nothing in it is run, unless it carries code and that is trusted."""
     recipe, digests = _read_recipe(folder)
-    code = _trusted(folder, digests, trust_code)
+    code = _trusted(folder, {**dict.fromkeys(_own_paths(recipe), ""), **digests}, trust_code)
     tokenizer = tokenizer_from_json(_read(folder / TOKENIZER), str(folder / TOKENIZER))
-    labels = {column: Labels(names) for column, names in _read_json(folder / LABELS).items()}
+    labels = _labels(folder / LABELS)
     predictor = build(recipe, tokenizer, labels, code=code)
     load_weights(predictor.model, folder / WEIGHTS)
     predictor.model.eval()
@@ -212,15 +212,18 @@ def _read_recipe(folder: Path) -> tuple[Recipe, dict[str, str]]:
     except tomllib.TOMLDecodeError as error:
         raise FolderError(f"{path} is damaged: {error}") from None
     head = values.pop("regard", {})
-    version = head.get("format")
+    version = head.get("format") if isinstance(head, dict) else None
     if version != FORMAT_VERSION:
         newer = isinstance(version, int) and version > FORMAT_VERSION
         raise FolderError(
             f"{folder} has format {version}, but this regard reads format {FORMAT_VERSION}"
             + ("; install a newer regard" if newer else "")
         )
+    code = head.get("code", {})
+    if not isinstance(code, dict):
+        raise FolderError(f"{path} is damaged: [regard] code is no table of digests")
     try:
-        return recipe_from(values, name=str(path)), head.get("code", {})
+        return recipe_from(values, name=str(path)), code
     except RecipeError as error:
         raise FolderError(f"{path} does not fit this version of regard: {error}") from None
 
@@ -238,6 +241,14 @@ def _trusted(folder: Path, digests: Mapping[str, str], trust: bool) -> Path | No
         if not path.is_file() or digest(path) != wanted:
             raise FolderError(f"{path} is not the code that was saved with the model")
     return folder / CODE
+
+
+def _labels(path: Path) -> dict[str, Labels]:
+    columns = _read_json(path)
+    for column, names in columns.items():
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+            raise FolderError(f"{path} is damaged: the labels of {column} are no list of texts")
+    return {column: Labels(names) for column, names in columns.items()}
 
 
 def _own_paths(recipe: Recipe) -> list[str]:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from regard.data.conllu import COLUMNS
 from regard.data.example import Example
-from regard.data.labels import SCHEMES
+from regard.data.labels import first_wrong
+from regard.data.lines import read_lines
 from regard.data.reading import guess_format, read_examples, reader_for
 from regard.errors import RegardError
 from regard.recipe.read import recipe_from
@@ -21,6 +23,9 @@ from regard.recipe.settings import Recipe
 from regard.recipe.write import commented
 
 PARTS = ("train", "dev", "test")
+
+# So many sentences are looked at to see which columns are filled.
+_LOOKED_AT = 500
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,9 @@ def _targets(format: str, path: str) -> tuple[str | int, ...]:
     """What is learnt where nothing was said: UPOS, or XPOS where a treebank has no UPOS; else the last column."""
     if format != "conllu":
         return (-1,)
-    examples = read_examples([path], reader_for(path, format, None, ("upos", "xpos")))
+    reader = reader_for(path, format, None, ("upos", "xpos"))
+    found = islice(reader.examples(read_lines(path), path), _LOOKED_AT)
+    examples = [example for example in found if isinstance(example, Example)]
     filled = {
         column: any(label != "_" for example in examples for label in example.labels[column])
         for column in ("upos", "xpos")
@@ -105,9 +112,8 @@ def _settings(
     size = next(size for size in SIZES if words <= size.up_to_words)
     scheme = _scheme(train, list(train[0].labels))
     single = np.mean([len(word) == 1 for example in train for word in example.words])
-    output: dict[str, Any] = {"scheme": scheme, "crf": scheme != "none"}
     training: dict[str, Any] = {"minutes": size.minutes, "average": 5, "batch_tokens": 1200}
-    if not output["crf"]:
+    if scheme == "none":
         training["label_smoothing"] = 0.05
     return {
         "task": {"kind": "label"},
@@ -121,7 +127,7 @@ def _settings(
             # Where nearly every word is one sign (Chinese by the character), plain text is split the same way.
             "split": "characters" if single > 0.95 else "punctuation",
         },
-        "output": output,
+        "output": {} if scheme == "none" else {"scheme": scheme, "crf": True},
         "model": {"width": size.width, "depth": size.depth, "heads": size.heads, "dropout": size.dropout},
         "train": training,
     }
@@ -140,13 +146,7 @@ def _scheme(examples: Sequence[Example], columns: Sequence[str]) -> str:
 
 
 def _follow(examples: Sequence[Example], columns: Sequence[str], scheme: str) -> bool:
-    follows = SCHEMES[scheme]
-    return all(
-        label is None or follows(before, label)
-        for example in examples
-        for column in columns
-        for before, label in zip((None, *example.labels[column]), example.labels[column], strict=False)
-    )
+    return all(first_wrong(example.labels[column], scheme) is None for example in examples for column in columns)
 
 
 def _told(examples: dict[str, list[Example]], columns: Sequence[str]) -> list[str]:

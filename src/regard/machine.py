@@ -9,7 +9,7 @@ from importlib import metadata
 # What may be installed beside the core, and the packages that show that it is.
 EXTRAS: dict[str, tuple[str, ...]] = {}
 
-_CORE = ("torch", "numpy", "safetensors", "tokenizers", "pydantic", "typer", "rich", "tomlkit", "conllu")
+_CORE = ("torch", "numpy", "safetensors", "tokenizers", "pydantic", "typer", "rich", "tomlkit")
 
 
 def environment() -> dict[str, str]:

@@ -87,7 +87,9 @@ def test_there_is_no_longest_input_but_for_learned_positions(name):
 def test_learned_positions_refuse_a_longer_input_in_words():
     position = made("learned")
     position.embed(draw(1, LONGEST, WIDTH), torch.arange(LONGEST)[None])
-    with pytest.raises(ShapeError, match=r"an input of 32 elements is longer than the 31 learned positions; cut it, or"):
+    with pytest.raises(
+        ShapeError, match=r"an input of 32 elements is longer than the 31 learned positions; cut it, or"
+    ):
         position.embed(draw(1, LONGEST + 1, WIDTH), torch.arange(LONGEST + 1)[None])
 
 

@@ -160,7 +160,7 @@ def test_patterns_are_distinct_few_and_3_to_13_words_long():
 def test_the_lexicon_is_small_and_holds_the_words_with_two_readings():
     words = {word for _, words in LEXICON.values() for word in words}
     assert 60 <= len(words) <= 90
-    assert AMBIGUOUS == {*NOUN_AND_VERB, "fast", "this", "that", "to"}
+    assert {*NOUN_AND_VERB, "fast", "this", "that", "to"} == AMBIGUOUS
     for word in NOUN_AND_VERB:
         assert {"NOUN", "VERB"} <= tags_of(word)
     assert tags_of("can") == {"NOUN", "VERB", "AUX"}

@@ -55,6 +55,7 @@ def attend(
     scale:   the factor for the scores; None leaves it to the score (scaled_dot: the root of the head width, inverted)
     mask:    who may look at whom; a query that may see nothing gets zeros
     bias:    added to the scores, broadcasts to (batch, heads, queries, keys)
+    position: what it adds to scores and values; queries and keys come already turned (`position.rotate`)
     query_positions, key_positions: (batch | 1, queries) and (batch | 1, keys); 0, 1, 2 … where they are not given
     watch:   sees the weights before dropout, in tiles of rows, and may replace them
     dropout: the share of weights that is dropped; pass 0 outside of training
@@ -107,6 +108,10 @@ class Question:
 
     def check(self) -> None:
         """Refuse shapes that do not fit, naming the axis."""
+        if self.mask is not None and not isinstance(self.mask, Mask):
+            raise ShapeError(
+                f"mask must be a Mask, not {type(self.mask).__name__}; Mask.allowed(tensor) makes one of booleans"
+            )
         shapes = {"queries": self.queries.shape, "keys": self.keys.shape, "values": self.values.shape}
         for name, shape in shapes.items():
             if len(shape) != 4:
@@ -146,7 +151,7 @@ class Question:
 
     @property
     def _asks_where(self) -> bool:
-        return self.position is not NOWHERE or (
+        return self.position.speaks or (
             self.mask is not None and (self.mask.before is not None or self.mask.after is not None)
         )
 
@@ -211,10 +216,13 @@ def plain(question: Question) -> Tensor:
             f"the score {type(question.score).__name__} gave {tuple(scores.shape)} where "
             f"{question.scores_shape} (batch, heads, queries, keys) was expected"
         )
-    added = question.added()
+    added, allowed = question.added(), question.allowed
     if added is not None:
         scores = scores + added
-    weights = question.normalizer(scores, question.allowed)
+        # A bias of -inf hides as a mask does; a row of nothing else would be NaN.
+        seen = added > float("-inf")
+        allowed = seen if allowed is None else allowed & seen
+    weights = question.normalizer(scores, allowed)
     if question.watch is not None:
         weights = question.watch(weights, question.rows)
     weights = F.dropout(weights, question.dropout) if question.dropout else weights

@@ -116,7 +116,7 @@ class Mask:
             return None
         whole = parts[0]
         for part in parts[1:]:
-            whole = whole & part
+            whole = _joined(whole, part)
         return whole
 
     @property
@@ -171,10 +171,21 @@ def _nearer(one: int | None, other: int | None) -> int | None:
 def _smaller(one: Tensor | None, other: Tensor | None) -> Tensor | None:
     if one is None or other is None:
         return other if one is None else one
+    if one.shape != other.shape:
+        raise ShapeError(f"two masks have lengths for {len(one)} and for {len(other)} rows")
     return torch.minimum(one, other)
 
 
 def _both(one: Tensor | None, other: Tensor | None) -> Tensor | None:
     if one is None or other is None:
         return other if one is None else one
-    return one & other
+    return _joined(one, other)
+
+
+def _joined(one: Tensor, other: Tensor) -> Tensor:
+    try:
+        return one & other
+    except RuntimeError:
+        raise ShapeError(
+            f"two masks do not broadcast to each other: {tuple(one.shape)} and {tuple(other.shape)}"
+        ) from None

@@ -23,6 +23,11 @@ class Position(nn.Module):
 
     adds_values = False
 
+    @property
+    def speaks(self) -> bool:
+        """Whether it adds anything inside of attention."""
+        return self.adds_values or type(self).bias is not Position.bias
+
     def at(self, block: int) -> Position:
         """The position that the block of this number sees."""
         return self

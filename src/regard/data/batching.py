@@ -102,8 +102,12 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
         inputs["word_numbers"] = _padded([item.encoded.words for item in chosen], 0)
     if any(item.encoded.letters for item in chosen):
         inputs.update(_distinct([item.encoded.letters for item in chosen]))
-    columns = chosen[0].labels if chosen else {}
-    labels = {column: _padded([item.labels[column] for item in chosen], IGNORED) for column in columns}
+    # Where only some of the items have labels, the others' are unknown.
+    columns = dict.fromkeys(column for item in chosen for column in item.labels)
+    labels = {
+        column: _padded([item.labels.get(column, (IGNORED,) * item.words) for item in chosen], IGNORED)
+        for column in columns
+    }
     return Batch(inputs, labels, list(numbers))
 
 

@@ -25,12 +25,14 @@ class Columns:
 
     def examples(self, lines: Iterator[Line], file: str) -> Iterator[Example | DataError]:
         """Each sentence, or what is wrong with it."""
+        width = 0  # of the file, which its first sentence decides
         for block in blocks(lines):
             try:
                 rows = [(number, _cells(line)) for number, line in block]
                 rows = [(number, cells) for number, cells in rows if cells[0] != DOCUMENT_START]
                 if rows:
-                    yield self._example(rows, file)
+                    width = width or len(rows[0][1])
+                    yield self._example(rows, width, file)
             except DataError as error:
                 yield error
 
@@ -40,31 +42,28 @@ class Columns:
         for column, answers in labels.items():
             number = self.target[column]
             for row, answer in zip(rows, answers, strict=True):
-                if number < 0 and len(row) == 1:
-                    row.append(answer)
-                elif number < 0:
-                    row[-1] = answer
-                else:
-                    row.extend([""] * (number - len(row)))
-                    row[number - 1] = answer
+                place = number - 1 if number > 0 else len(row) + number if len(row) > 1 else len(row)
+                row.extend([""] * (place + 1 - len(row)))
+                row[place] = answer
         return "".join("\t".join(row) + "\n" for row in rows)
 
-    def _example(self, rows: list[tuple[int, list[str]]], file: str) -> Example:
-        first, width = rows[0][0], len(rows[0][1])
+    def _example(self, rows: list[tuple[int, list[str]]], width: int, file: str) -> Example:
+        first = rows[0][0]
         for number, cells in rows:
             if len(cells) != width:
-                raise DataError(f"{file}, line {number}: {len(cells)} columns where the sentence begins with {width}")
-        for column, wanted in (("data.source", self.source), *(("data.target", n) for n in self.target.values())):
-            if wanted > width or (column == "data.target" and width < 2 and not self.predicting):
-                raise DataError(f"{file}, line {first}: {width} columns, but {column} is column {max(wanted, 2)}")
+                raise DataError(f"{file}, line {number}: {len(cells)} columns where the file begins with {width}")
+
+        def cells_of(column: int, setting: str) -> tuple[str, ...]:
+            if not -width <= column <= width or (setting == "data.target" and width < 2):
+                wanted = "column 2" if column == -1 else f"column {column}"
+                raise DataError(f"{file}, line {first}: {width} columns, but {setting} is {wanted}")
+            return tuple(cells[column if column < 0 else column - 1] for _, cells in rows)
+
         return Example(
-            words=tuple(cells[self.source - 1] for _, cells in rows),
+            words=cells_of(self.source, "data.source"),
             labels={}
             if self.predicting
-            else {
-                name: tuple(cells[number if number < 0 else number - 1] for _, cells in rows)
-                for name, number in self.target.items()
-            },
+            else {name: cells_of(number, "data.target") for name, number in self.target.items()},
             place=Place(file, first),
             record=[cells for _, cells in rows] if self.predicting else None,
         )
@@ -76,7 +75,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _number(column: str | int, setting: str) -> int:
-    if isinstance(column, str) and column.lstrip("-").isdecimal():
+    if isinstance(column, str) and column.removeprefix("-").isdecimal():
         column = int(column)
     if not isinstance(column, int) or column == 0:
         raise DataError(f"{setting}: these columns have no names; give a number from 1 (or -1, the last), not {column}")

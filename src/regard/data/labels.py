@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 
 from regard.data.batching import IGNORED
 from regard.data.example import Example
@@ -33,24 +34,28 @@ class Labels:
         return len(self.names)
 
 
+# May the label follow the one before it? None before it: may it come first? None as label: may the other come last?
+Follows = Callable[[str | None, str | None], bool]
+
+
 def _split(label: str) -> tuple[str, str]:
     """B-PER -> ("B", "PER"); O -> ("O", "")."""
     prefix, _, kind = label.partition("-")
     return prefix, kind
 
 
-def _follows_iob2(before: str | None, label: str) -> bool:
-    prefix, kind = _split(label)
+def _follows_iob2(before: str | None, label: str | None) -> bool:
+    prefix, kind = _split(label or "")
     if prefix != "I":
         return True
     return before is not None and _split(before) in (("B", kind), ("I", kind))
 
 
-def _follows_closed(open_with: str, inside: str, close_with: str) -> Callable[[str | None, str], bool]:
+def _follows_closed(open_with: str, inside: str, close_with: str) -> Follows:
     """Schemes in which a span of several words has a first, inner and a last label."""
 
-    def follows(before: str | None, label: str) -> bool:
-        prefix, kind = _split(label)
+    def follows(before: str | None, label: str | None) -> bool:
+        prefix, kind = _split(label or "")
         opened = before is not None and _split(before)[0] in (open_with, inside)
         if not opened:
             return prefix not in (inside, close_with)
@@ -60,8 +65,7 @@ def _follows_closed(open_with: str, inside: str, close_with: str) -> Callable[[s
     return follows
 
 
-# May the label follow the one before it (None: may it come first)?
-SCHEMES: dict[str, Callable[[str | None, str], bool]] = {
+SCHEMES: dict[str, Follows] = {
     "none": lambda before, label: True,
     "IOB2": _follows_iob2,
     "IOBES": _follows_closed("B", "I", "E"),
@@ -69,16 +73,28 @@ SCHEMES: dict[str, Callable[[str | None, str], bool]] = {
 }
 
 
-def check_scheme(examples: Iterable[Example], column: str, scheme: str) -> None:
-    """Refuse labels that do not follow the scheme, naming the first place."""
-    follows = SCHEMES[scheme]
+def check_scheme(examples: Iterable[Example], column: str, scheme: str, ignore: Collection[str] = ()) -> None:
+    """Refuse labels that do not follow the scheme, naming the first place; ignored ones count as unknown."""
     for example in examples:
-        before: str | None = None
-        for number, label in enumerate(example.labels[column], 1):
-            if label is not None and not follows(before, label):
-                after = f"after {before}" if before else "at the beginning"
-                raise DataError(
-                    f"{example.place}, word {number}: {label} {after} does not follow the scheme {scheme}; "
-                    'mend the labels, or set output.scheme = "none"'
-                )
-            before = label
+        labels = [None if label in ignore else label for label in example.labels[column]]
+        wrong = first_wrong(labels, scheme)
+        if wrong is not None:
+            before = labels[wrong - 1] if wrong else None
+            label = labels[wrong] if wrong < len(labels) else "the end"
+            after = f"after {before}" if before else "at the beginning"
+            raise DataError(
+                f"{example.place}, word {min(wrong + 1, len(labels))}: {label} {after} does not follow the scheme "
+                f'{scheme}; mend the labels, or set output.scheme = "none"'
+            )
+
+
+def first_wrong(labels: Sequence[str | None], scheme: str) -> int | None:
+    """Where the first label stands that does not follow the scheme (past the last one: it may not be the last); None
+    where all do. After an unknown label anything may stand."""
+    follows = SCHEMES[scheme]
+    known: list[str | None] = [None, *labels, None]
+    for place, (before, label) in enumerate(pairwise(known)):
+        unknown = (place > 0 and before is None) or (place < len(labels) and label is None)
+        if labels and not unknown and not follows(before, label):
+            return place
+    return None

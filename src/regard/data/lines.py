@@ -7,6 +7,7 @@ import hashlib
 import io
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -39,7 +40,7 @@ def read_lines(path: str | Path, encoding_errors: str = "strict") -> Iterator[Li
                         )
                     line = _UNDECODED.sub("\ufffd", line)
                 yield number, line.removesuffix("\n")
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(f"{path} is packed, and damaged: {error}") from None
 
 
@@ -81,7 +82,8 @@ def blocks(lines: Iterator[Line]) -> Iterator[list[Line]]:
     """The lines between blank lines, as columns files have a sentence between blank lines."""
     block: list[Line] = []
     for number, line in lines:
-        if line.strip():
+        # A no-break space is a word, not a blank.
+        if line.strip(" \t"):
             block.append((number, line))
         elif block:
             yield block

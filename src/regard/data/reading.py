@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,9 @@ READERS: dict[str, Callable[..., Reader]] = {"conllu": Conllu, "columns": Column
 
 # So many lines are looked at to guess a format.
 _LOOKED_AT = 5000
+
+# Columns are columns if at least this share of rows has the same number of them.
+_MOST = 0.6
 
 
 def read_examples(
@@ -67,11 +71,13 @@ def guess_format(path: str | Path, encoding_errors: str = "strict") -> str:
     check_file(path)
     lines = [line for _, line in islice(read_lines(path, encoding_errors), _LOOKED_AT)]
     rows = [line for line in lines if line.strip() and not line.startswith("#")]
-    if rows and rows[0].startswith(("1\t", "1-")) and all(row.count("\t") == len(COLUMNS) - 1 for row in rows):
+    # The first row decides, and most of the others: a faulty row among them is then named by its line.
+    if rows and rows[0].startswith(("1\t", "1-", "0.1\t")) and rows[0].count("\t") == len(COLUMNS) - 1:
         return "conllu"
-    widths = {len(row.split("\t" if "\t" in row else None)) for row in rows}
+    widths = Counter(len(row.split("\t" if "\t" in row else None)) for row in rows)
+    width, count = widths.most_common(1)[0] if rows else (1, 0)
     parted = any(not line.strip() for line in lines) or any("\t" in row for row in rows)
-    if len(rows) > 1 and len(widths) == 1 and widths != {1} and (parted or len(lines) == _LOOKED_AT):
+    if len(rows) > 1 and width > 1 and count >= _MOST * len(rows) and (parted or len(lines) == _LOOKED_AT):
         return "columns"
     return "text"
 

@@ -41,34 +41,40 @@ def at_punctuation(line: str) -> tuple[str, ...]:
     """
     words: list[str] = []
     for chunk in line.split():
-        kinds = [_in_word(sign) for sign in chunk]
-        for index in range(1, len(chunk) - 1):
-            if chunk[index] in "'’.-" and _in_word(chunk[index - 1]) and _in_word(chunk[index + 1]):
+        signs = each_sign(chunk)
+        kinds = [_in_word(sign) for sign in signs]
+        for index in range(1, len(signs) - 1):
+            if signs[index] in _JOINING and _in_word(signs[index - 1]) and _in_word(signs[index + 1]):
                 kinds[index] = True
-        for in_word, run in groupby(zip(chunk, kinds, strict=True), key=lambda pair: pair[1]):
-            signs = "".join(sign for sign, _ in run)
-            words.extend([signs] if in_word else signs)
+        for in_word, run in groupby(zip(signs, kinds, strict=True), key=lambda pair: pair[1]):
+            found = [sign for sign, _ in run]
+            words.extend(["".join(found)] if in_word else found)
     return tuple(words)
 
 
 def each_sign(line: str) -> tuple[str, ...]:
     """Each letter or sign is a word, with the marks that belong to it; spaces are none."""
     words: list[str] = []
-    joined = False
+    joined = beside_space = False
     for sign in line:
         if sign.isspace():
-            joined = False
-        elif words and (joined or unicodedata.category(sign) in ("Mn", "Mc", "Me", "Cf")):
+            joined, beside_space = False, True
+        elif words and not beside_space and (joined or unicodedata.category(sign) in ("Mn", "Mc", "Me", "Cf")):
             words[-1] += sign
             joined = sign == "\u200d"  # what follows a zero-width joiner belongs to the sign before it
         else:
             words.append(sign)
+            joined = beside_space = False
     return tuple(words)
 
 
+# Between letters or digits these belong to the word.
+_JOINING = ("'", "’", ".", "-")
+
+
 def _in_word(sign: str) -> bool:
-    # Letters, numbers, the marks on letters, and joiners without a width; also the underscore.
-    return unicodedata.category(sign)[0] in "LNM" or sign in "_\u200c\u200d"
+    # Letters, numbers, the marks on letters; also the underscore.
+    return unicodedata.category(sign[0])[0] in "LNM" or sign[0] == "_"
 
 
 SPLITS: dict[str, Callable[[str], tuple[str, ...]]] = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from regard.errors import FolderError, choose
+from regard.errors import FolderError, RegardError, choose
 
 PADDING, UNKNOWN = "<pad>", "<unk>"
 
@@ -25,8 +25,11 @@ class Vocabulary:
     """A list of symbols, each known by its number; numbers 0 and 1 are padding and the unknown."""
 
     def __init__(self, symbols: Sequence[str]) -> None:
+        if isinstance(symbols, str) or not all(isinstance(symbol, str) for symbol in symbols):
+            raise ValueError("a vocabulary is a list of texts")
         self.symbols = tuple(symbols)
-        self.numbers = {symbol: number for number, symbol in enumerate(symbols)}
+        # Without padding: a word that is spelt like it is a word.
+        self.numbers = {symbol: number for number, symbol in enumerate(symbols) if number}
 
     @classmethod
     def of(cls, symbols: Iterable[str], *, size: int | None = None, minimum_count: int = 1) -> Vocabulary:
@@ -64,6 +67,8 @@ class Tokenizer:
     kind = ""
 
     def __init__(self, normalize: str) -> None:
+        if normalize not in ("none", "NFC", "NFKC"):
+            raise ValueError(f"unknown normalisation {normalize}")
         self.normalize = normalize
 
     def normal(self, word: str) -> str:
@@ -176,7 +181,7 @@ class CharacterTokenizer(Tokenizer):
         return _joined(spelled)
 
     def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
-        return tuple(letter for word in words for letter in self.normal(word) or UNKNOWN)
+        return tuple(letter for word in words for letter in self.normal(word) or (UNKNOWN,))
 
     def sizes(self) -> dict[str, int]:
         return {"pieces": len(self.characters)}
@@ -187,6 +192,10 @@ class CharacterTokenizer(Tokenizer):
     @classmethod
     def restored(cls, saved: Mapping[str, Any]) -> CharacterTokenizer:
         return cls(Vocabulary(saved["characters"]), saved["normalize"])
+
+
+# The library knows nothing of padding and the unknown, which it would find inside of words: its numbers begin after.
+_SPECIAL = 2
 
 
 class SubwordTokenizer(Tokenizer):
@@ -211,8 +220,7 @@ class SubwordTokenizer(Tokenizer):
         model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         model.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
-            vocab_size=settings.size,
-            special_tokens=[PADDING, UNKNOWN],
+            vocab_size=max(1, settings.size - _SPECIAL),
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
@@ -222,7 +230,8 @@ class SubwordTokenizer(Tokenizer):
 
     def encode(self, words: Sequence[str]) -> Encoded:
         texts = [self.normal(word) for word in words]
-        return _joined([found.ids or [1] for found in self.model.encode_batch_fast(texts, add_special_tokens=False)])
+        found = self.model.encode_batch_fast(texts, add_special_tokens=False)
+        return _joined([[number + _SPECIAL for number in word.ids] or [1] for word in found])
 
     def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
         # A piece may be some of a letter's bytes: it is shown as the letters that it touches.
@@ -235,7 +244,7 @@ class SubwordTokenizer(Tokenizer):
         )
 
     def sizes(self) -> dict[str, int]:
-        return {"pieces": self.model.get_vocab_size()}
+        return {"pieces": self.model.get_vocab_size() + _SPECIAL}
 
     def saved(self) -> dict[str, Any]:
         return {"model": json.loads(self.model.to_str()), "normalize": self.normalize}
@@ -287,5 +296,7 @@ def tokenizer_from_json(text: str, where: str) -> Tokenizer:
         saved = json.loads(text)
         restored: Tokenizer = choose(TOKENIZERS, saved["kind"], "tokenizer").restored(saved)
         return restored
-    except (ValueError, KeyError, TypeError) as error:
+    except RegardError as error:
+        raise FolderError(f"{where}: {error}") from None
+    except Exception as error:  # the library tokenizers raises bare Exceptions
         raise FolderError(f"{where} is not a tokenizer of regard's, or incomplete: {error}") from None

@@ -14,8 +14,8 @@ from rich.text import Text
 from regard.demo.grammar import AMBIGUOUS, KEPT_BACK, Sentence, sentences
 from regard.experiment import Run, Scored, train
 from regard.folder import write_file
-from regard.train.floor import FLOORS
-from regard.train.progress import talk_to
+from regard.training.floor import FLOORS
+from regard.training.progress import talk_to
 
 COLUMN = "upos"
 
@@ -211,9 +211,9 @@ def _say(console: Console, text: str) -> None:
 
 _BEGINNING = (
     f'A saw is a thing, and "saw" is what eyes did. In "{" ".join(KEPT_BACK)}" the same word is both.\n\n'
-    f"A small Transformer learns here to name each word's part of speech, from {_SIZES['train']:,} sentences of a small "
-    "English in which half of all words could be two things and only their neighbours tell which. Beside it a model is "
-    "trained that sees each word alone."
+    f"A small Transformer learns here to name each word's part of speech, from {_SIZES['train']:,} sentences of a "
+    "small English in which half of all words could be two things and only their neighbours tell which. Beside it a "
+    "model is trained that sees each word alone."
 )
 
 _END = """

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from regard.attention.mask import Mask
 from regard.attention.position import NOWHERE, Position
+from regard.errors import choose
 from regard.layers.cache import BlockCache
 from regard.layers.dropout import Dropout
 from regard.layers.multihead import MultiHeadAttention
@@ -27,7 +28,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, width: int, inner: int, *, activation: str = "gelu") -> None:
         super().__init__()
-        make, function = ACTIVATIONS[activation]
+        make, function = choose(ACTIVATIONS, activation, "activation")
         self.enter = nn.Linear(width, inner * make)
         self.leave = nn.Linear(inner, width)
         self.activation = function
@@ -129,6 +130,13 @@ NORMS: dict[str, Callable[[int], nn.Module]] = {
 }
 
 
+# The norm that is put before a part and the one after adding it.
+PLACES: dict[str, Callable[[nn.Module], tuple[nn.Module, nn.Module]]] = {
+    "before": lambda norm: (norm, NoNorm(0)),
+    "after": lambda norm: (NoNorm(0), norm),
+}
+
+
 class AddNorm(nn.Module):
     """What is around a part of a block: its change is added to what was there, and the sum is kept in bounds.
 
@@ -142,8 +150,8 @@ class AddNorm(nn.Module):
     ) -> None:
         super().__init__()
         # Dropout is where Vaswani et al. 2017, section 5.4, have it: on each part's change, before it is added.
-        self.norm_before = NORMS[norm if place == "before" else "none"](width)
-        self.norm_after = NORMS[norm if place == "after" else "none"](width)
+        kind = choose(NORMS, norm, "norm")
+        self.norm_before, self.norm_after = choose(PLACES, place, "norm_place")(kind(width))
         self.dropout = Dropout(dropout)
         self.add = torch.add if residual else _replace
 

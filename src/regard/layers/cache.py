@@ -12,20 +12,23 @@ class AttentionCache:
     """The keys and values which one attention layer has seen.
 
     keys, values: (batch, heads, seen, head_width), or None before the first step
+    positions:    (batch | 1, seen), where they stand; None for a memory
     """
 
     def __init__(self) -> None:
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
+        self.positions: Tensor | None = None
 
-    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Remember new keys and values; gives all there are."""
-        if self.keys is None or self.values is None:
-            self.keys, self.values = keys, values
+    def extend(self, keys: Tensor, values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Remember new keys and values, and where they stand; gives all there are."""
+        if self.keys is None or self.values is None or self.positions is None:
+            self.keys, self.values, self.positions = keys, values, positions
         else:
             self.keys = torch.cat((self.keys, keys), 2)
             self.values = torch.cat((self.values, values), 2)
-        return self.keys, self.values
+            self.positions = torch.cat((self.positions, positions), 1)
+        return self.keys, self.values, self.positions
 
     def keep(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         """The keys and values of a memory that stays the same: projected once."""
@@ -37,6 +40,8 @@ class AttentionCache:
         """Go on with these rows of the batch only, in this order (a row may be taken several times)."""
         if self.keys is not None and self.values is not None:
             self.keys, self.values = self.keys[rows], self.values[rows]
+        if self.positions is not None and len(self.positions) > 1:
+            self.positions = self.positions[rows]
 
 
 class BlockCache:

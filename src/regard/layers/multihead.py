@@ -56,7 +56,7 @@ class MultiHeadAttention(nn.Module):
         self.heads = heads
         self.key_heads = heads if key_heads is None else key_heads
         self.head_width = _head_width(width, heads) if head_width is None else head_width
-        if heads % self.key_heads:
+        if self.key_heads < 1 or heads % self.key_heads:
             raise ShapeError(f"{heads} heads cannot share {self.key_heads} key_heads evenly")
         memory_width = width if memory_width is None else memory_width
         self.query = nn.Linear(width, heads * self.head_width)
@@ -89,7 +89,7 @@ class MultiHeadAttention(nn.Module):
         mask:      who may look at whom
         position:  where things are, for attention to oneself
         positions: (batch | 1, queries), where the elements of x stand; 0, 1, 2 … where not given
-        cache:     remembers keys and values between steps; it must then be said where the elements stand
+        cache:     remembers keys and values between steps
         output:    (batch, queries, width)
         """
         queries = _split(self.query(x), self.heads)
@@ -98,9 +98,10 @@ class MultiHeadAttention(nn.Module):
             where = _in_order(x) if positions is None else positions
             queries = position.rotate(queries, where)
             keys = position.rotate(keys, where)
+            key_positions = positions
             if cache is not None:
-                keys, values = cache.extend(keys, values)
-            key_positions = None if positions is None else _all_until(positions, keys.shape[2])
+                keys, values, key_positions = cache.extend(keys, values, where)
+                positions = where
         else:
             keys, values = self._project(memory) if cache is None else cache.keep(lambda: self._project(memory))
             position, positions, key_positions = NOWHERE, None, None
@@ -139,17 +140,13 @@ def _in_order(x: Tensor) -> Tensor:
     return torch.arange(x.shape[1], device=x.device)[None]
 
 
-def _all_until(positions: Tensor, keys: int) -> Tensor:
-    # A row's keys stand one after the other and end where its last query stands.
-    return positions[:, -1:] + torch.arange(1 - keys, 1, device=positions.device)
-
-
 def _head_width(width: int, heads: int) -> int:
     if heads < 1 or width % heads:
         fitting = [str(number) for number in range(2, width) if width % number == 0 and number <= 2 * max(heads, 1)]
-        widths = f"{max(1, width // max(heads, 1)) * max(heads, 1)} or {(width // max(heads, 1) + 1) * max(heads, 1)}"
+        below = width // max(heads, 1) * heads
+        widths = " or ".join(str(size) for size in (below, below + heads) if size > 0)
         raise ShapeError(
             f"model.width is {width}, which cannot be split into {heads} heads; "
-            f"use heads = {', '.join(fitting) or 1}, or width = {widths}"
+            f"use heads = {', '.join(fitting) or 1}{', or width = ' if widths else ''}{widths}"
         )
     return width // heads

@@ -98,6 +98,7 @@ class LetterPatterns(nn.Module):
 
 def _groups(letters: Tensor) -> list[Tensor]:
     """The words in groups, each as wide as its longest word: they come from short to long, and most are short."""
+    letters = F.pad(letters, (0, 1)) if letters.shape[1] == 0 else letters
     lengths = (letters != _PADDING).sum(1)
     groups = zip(letters.chunk(_GROUPS), lengths.chunk(_GROUPS), strict=True)
     return [group[:, : max(1, int(length.max()))] for group, length in groups]

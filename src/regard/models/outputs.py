@@ -25,13 +25,15 @@ class SoftmaxHead(nn.Module):
         """x: (batch, time, width); output: (batch, time, labels)"""
         return self.project(x)
 
-    def negative_log_likelihood(self, scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+    def negative_log_likelihood(
+        self, scores: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0
+    ) -> Tensor:
         """How unlikely the labels are, summed over all that are known: ().
 
         With label smoothing, a share of the belief is spread over all labels.
         Source: Szegedy et al. 2016, arXiv:1512.00567, section 7.
 
-        scores: (batch, time, labels); labels: (batch, time)
+        scores: (batch, time, labels); labels: (batch, time); lengths: (batch,), which labels show by themselves here
         """
         return F.cross_entropy(
             scores.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing
@@ -53,28 +55,40 @@ class CrfHead(SoftmaxHead):
     section 2.2. Unknown labels are summed over in training.
     """
 
-    def __init__(self, width: int, labels: int, allowed: Tensor | None = None, begins: Tensor | None = None) -> None:
-        """allowed: (labels, labels), which label may follow which; begins: (labels,), which may come first"""
+    def __init__(
+        self,
+        width: int,
+        labels: int,
+        allowed: Tensor | None = None,
+        begins: Tensor | None = None,
+        ends: Tensor | None = None,
+    ) -> None:
+        """allowed: (labels, labels), which label may follow which; begins and ends: (labels,), which may come first and
+        last; all where not given"""
         super().__init__(width, labels)
         self.follow = nn.Parameter(torch.zeros(labels, labels))
         self.first = nn.Parameter(torch.zeros(labels))
         self.last = nn.Parameter(torch.zeros(labels))
         self.allowed: Tensor
         self.begins: Tensor
+        self.ends: Tensor
         self.register_buffer("allowed", torch.ones(labels, labels, dtype=torch.bool) if allowed is None else allowed)
         self.register_buffer("begins", torch.ones(labels, dtype=torch.bool) if begins is None else begins)
+        self.register_buffer("ends", torch.ones(labels, dtype=torch.bool) if ends is None else ends)
 
     # Far below any score and far from the end of single precision, so that sums of several stay finite.
     IMPOSSIBLE = -1e4
 
-    def _transitions(self) -> tuple[Tensor, Tensor]:
+    def _transitions(self) -> tuple[Tensor, Tensor, Tensor]:
+        """How well each label follows each, comes first, and comes last."""
         follow = self.follow.masked_fill(~self.allowed, self.IMPOSSIBLE)
-        return follow, self.first.masked_fill(~self.begins, self.IMPOSSIBLE)
+        first = self.first.masked_fill(~self.begins, self.IMPOSSIBLE)
+        return follow, first, self.last.masked_fill(~self.ends, self.IMPOSSIBLE)
 
     def _forward(self, scores: Tensor, lengths: Tensor) -> list[Tensor]:
         """log of the summed weight of all beginnings that end with each label: time × (batch, labels); past an item's
         end, what stood at its end."""
-        follow, first = self._transitions()
+        follow, first, _ = self._transitions()
         ahead = [first + scores[:, 0]]
         for time in range(1, scores.shape[1]):
             step = torch.logsumexp(ahead[-1][:, :, None] + follow, 1) + scores[:, time]
@@ -83,38 +97,38 @@ class CrfHead(SoftmaxHead):
 
     def _backward(self, scores: Tensor, lengths: Tensor) -> list[Tensor]:
         """log of the summed weight of all continuations after each label: time × (batch, labels)."""
-        follow, _ = self._transitions()
-        behind = [self.last.expand(len(scores), -1)]
+        follow, _, last = self._transitions()
+        behind = [last.expand(len(scores), -1)]
         for time in range(scores.shape[1] - 1, 0, -1):
             step = torch.logsumexp(follow + (scores[:, time] + behind[0])[:, None], 2)
             behind.insert(0, torch.where((time < lengths)[:, None], step, behind[0]))
         return behind
 
     def _log_sum(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        return torch.logsumexp(self._forward(scores, lengths)[-1] + self.last, -1)
+        _, _, last = self._transitions()
+        return torch.logsumexp(self._forward(scores, lengths)[-1] + last, -1)
 
-    def negative_log_likelihood(self, scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
-        """How unlikely the known labels are, summed over the items: ().
+    def negative_log_likelihood(
+        self, scores: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0
+    ) -> Tensor:
+        """How unlikely the known labels are, summed over the items: (). Unknown ones are summed over.
 
-        scores: (batch, time, labels); labels: (batch, time)
+        scores: (batch, time, labels); labels: (batch, time); lengths: (batch,)
         """
         if scores.shape[1] == 0:
             return scores.sum()
         known = labels != IGNORED
-        places = torch.arange(labels.shape[1], device=labels.device)
-        # Up to the last known label: what comes after it (padding too) is summed over, which changes nothing.
-        lengths = (known * (places + 1)).amax(1)
         given = F.one_hot(labels.clamp(min=0), scores.shape[-1]).bool() | ~known[..., None]
         agreeing = scores.masked_fill(~given, self.IMPOSSIBLE)
         difference = self._log_sum(scores, lengths) - self._log_sum(agreeing, lengths)
-        return torch.where(lengths > 0, difference, torch.zeros_like(difference)).sum()
+        return torch.where(known.any(1), difference, torch.zeros_like(difference)).sum()
 
     def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
         """The best sequence as a whole. Source: Viterbi 1967; Rabiner 1989, section III.B."""
         batch, time, labels = scores.shape
         if time == 0:
             return scores.argmax(-1)
-        follow, first = self._transitions()
+        follow, first, last = self._transitions()
         reached, steps = first + scores[:, 0], []
         nowhere = torch.arange(labels, device=scores.device).expand(batch, -1)
         for place in range(1, time):
@@ -122,7 +136,7 @@ class CrfHead(SoftmaxHead):
             going = (place < lengths)[:, None]
             reached = torch.where(going, value + scores[:, place], reached)
             steps.append(torch.where(going, before, nowhere))
-        path = [(reached + self.last).argmax(-1)]
+        path = [(reached + last).argmax(-1)]
         for before in reversed(steps):
             path.insert(0, before.gather(1, path[0][:, None])[:, 0])
         return torch.stack(path, 1)

@@ -27,7 +27,7 @@ def read_recipe(path: str | Path, overrides: Mapping[str, Any] | None = None) ->
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise RecipeError(f"there is no recipe {path}; `regard init` writes one") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -51,6 +51,7 @@ def recipe_from(
     for key, value in (overrides or {}).items():
         _put(values, key, value)
         places[key] = "override"
+        places.setdefault(key.partition(".")[0], "override")
         if key in _INSTEAD_OF and _INSTEAD_OF[key] not in (overrides or {}):
             _take_out(values, _INSTEAD_OF[key])
     try:
@@ -98,17 +99,31 @@ class _Yaml(yaml.SafeLoader):
     """YAML with the rules of 1.2: `no` is text (Norwegian) and 1e-4 is a number."""
 
 
-_REPLACED = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("bool", "float", "timestamp"))
+_REPLACED = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("bool", "float", "int", "timestamp"))
 _Yaml.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag not in _REPLACED]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Yaml.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(true|false|True|False)$"), list("tfTF"))
 _Yaml.add_implicit_resolver(
+    "tag:regard,2026:int", re.compile(r"^([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), list("-+0123456789")
+)
+_Yaml.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?$"),
+    re.compile(
+        r"^([-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"
+    ),
     list("-+.0123456789"),
 )
+
+
+def _whole(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    """A whole number as YAML 1.2 writes it: 010 is ten, 0o12 and 0xa too."""
+    written = str(loader.construct_scalar(node))
+    return int(written, 0) if written[:2] in ("0o", "0x") else int(written)
+
+
+_Yaml.add_constructor("tag:regard,2026:int", _whole)
 
 
 def _lines(text: str) -> dict[str, int]:
@@ -179,6 +194,8 @@ def _explain(fault: dict[str, Any]) -> tuple[str, str]:
         return key, f"{key} is missing: {_description(steps)}"
     if kind == "value_error":
         return key, f"{key} is {value!r}, but {fault['ctx']['error']}"
+    if kind in ("too_short", "string_too_short"):
+        return key, f"{key} is {value!r}, but must not be empty"
     if kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
         return key, f"{key} is {value!r}, but {_lower(fault['msg'].replace('Input should', 'must'))}"
     wanted = next((words for name, words in _TYPES.items() if kind.startswith(name)), None)

@@ -57,7 +57,8 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else (value,) if isinstance(value, str | int) else value
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Text = Annotated[str, Field(min_length=1)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 Column = str | int
 Columns = Annotated[tuple[Column, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
@@ -67,7 +68,7 @@ Count = Annotated[int, Field(ge=1)]
 class Section(BaseModel):
     """A part of a recipe; it cannot be changed, and knows no setting but its own."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class TaskSettings(Section):
@@ -79,7 +80,9 @@ class TaskSettings(Section):
 class DataSettings(Section):
     """Where the examples are, and how they are read."""
 
-    train: Texts = Field(description="files to learn from; paths are relative to this recipe")
+    train: Annotated[Texts, Field(min_length=1)] = Field(
+        description="files to learn from; paths are relative to this recipe"
+    )
     dev: Texts = Field((), description="files to choose the best model by; without, a share of train is set aside")
     test: Texts = Field((), description="files to report a score on, looked at once, when training has ended")
     format: Annotated[str, _one_of("data.format")] = Field("guess", description="guess: by the contents of the file")
@@ -177,7 +180,9 @@ class TrainSettings(Section):
     warmup_steps: Annotated[int, Field(ge=0)] = Field(50, description="updates in which the learning rate rises")
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="how much unused weights shrink")
     label_smoothing: Share = Field(0.0, description="the share of belief that is spread over all labels")
-    clip: Annotated[float, Field(gt=0)] | None = Field(1.0, description="longest gradient; longer ones are shortened")
+    clip: Annotated[float, Field(gt=0, allow_inf_nan=True)] = Field(
+        1.0, description="longest gradient; longer ones are shortened (inf: none are)"
+    )
     seed: Annotated[int, Field(ge=0)] = Field(1, description="another seed, another first weights and order")
     evaluate_every: Count | None = Field(
         None, description="updates between evaluations on dev; where not given an epoch, but at least 10 in all"
@@ -245,6 +250,7 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
 def _unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     tokens, model = recipe.input.tokens, recipe.model
+    has_words = tokens in ("words", "words+characters")
     attention = (
         "heads",
         "head_width",
@@ -257,8 +263,8 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         "attention_dropout",
     )
     rules = [
-        *(("input", name, "words" in tokens, f"input.tokens = {tokens}") for name in ("minimum_count", "lowercase")),
-        *(("input", name, "words" in tokens, f"input.tokens = {tokens}") for name in ("word_width", "pretrained")),
+        *(("input", name, has_words, f"input.tokens = {tokens}") for name in ("minimum_count", "lowercase")),
+        *(("input", name, has_words, f"input.tokens = {tokens}") for name in ("word_width", "pretrained")),
         *(
             ("input", name, tokens == "words+characters", f"input.tokens = {tokens}")
             for name in ("character_width", "filters")
@@ -266,6 +272,7 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         *(("model", name, model.encoder == "attention", f"model.encoder = {model.encoder}") for name in attention),
         ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
         ("data", "split", not recipe.data.dev, "data.dev, which is given"),
+        ("output", "scheme", recipe.output.crf, "output.crf = false"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
     found: dict[str, str] = {}

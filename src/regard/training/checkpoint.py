@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.errors import FolderError
-from regard.train.trainer import Progress, Trainer
+from regard.training.trainer import Progress, Trainer
 
 
 def state(trainer: Trainer) -> tuple[dict[str, Tensor], dict[str, Any]]:

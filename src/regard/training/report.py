@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.page import code, curve, page, pairs, paragraph, section, table
-from regard.train.metric import LabelScores
+from regard.training.metric import LabelScores
 
 # At most so many wrong answers are shown.
 _SAMPLES = 12

@@ -14,7 +14,7 @@ from regard.models.outputs import PerPosition
 def summed_loss(output: PerPosition, scores: Mapping[str, Tensor], batch: Batch, smoothing: float) -> Tensor:
     """How unlikely the batch's labels are, summed over all labels of all columns: ()."""
     losses = [
-        output.head(column).negative_log_likelihood(of_column, batch.labels[column], smoothing)
+        output.head(column).negative_log_likelihood(of_column, batch.labels[column], batch.inputs["words"], smoothing)
         for column, of_column in scores.items()
     ]
     return torch.stack(losses).sum()

@@ -21,10 +21,10 @@ from torch import Tensor, nn
 from regard.data.batching import Batch, Item, collate, plan
 from regard.errors import RegardError
 from regard.recipe.settings import TrainSettings
-from regard.train.averaging import Average
-from regard.train.objective import known_labels
-from regard.train.progress import Talk
-from regard.train.schedule import factor
+from regard.training.averaging import Average
+from regard.training.objective import known_labels
+from regard.training.progress import Talk
+from regard.training.schedule import factor
 
 # After so many updates `train.minutes` becomes a number of updates, by their speed so far without the first third.
 MEASURED_UPDATES = 30
@@ -206,7 +206,7 @@ class Trainer:
             total += loss.item()
         self._check(total, batches)
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
-        norm = nn.utils.clip_grad_norm_(parameters, math.inf if settings.clip is None else settings.clip)
+        norm = nn.utils.clip_grad_norm_(parameters, settings.clip)
         rate = settings.lr * factor(settings.schedule, progress.update, settings.warmup_steps, progress.total)
         for group in self.optimizer.param_groups:
             group["lr"] = rate

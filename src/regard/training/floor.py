@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 
 from regard.data.example import Example
-from regard.train.metric import LabelScores, count_labels
+from regard.training.metric import LabelScores, count_labels
 
 Lookup = Callable[[str], str]
 

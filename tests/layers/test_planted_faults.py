@@ -1,0 +1,152 @@
+"""The laws notice a fault: each is planted on purpose, and the law's check must fail."""
+
+import importlib
+from dataclasses import replace
+
+import pytest
+import torch.nn.functional as F
+from laws import (
+    moving_everything_changes_no_rotary_weight,
+    nobody_looks_ahead,
+    one_step_at_a_time_equals_all_at_once,
+    padding_does_not_change_the_answer,
+    the_content_of_padding_does_not_matter,
+    the_encoder_equals_the_reference,
+    watched_weights_are_shares,
+    what_is_masked_weighs_nothing,
+)
+from sharp import attention_encoder, decoder, encoder
+
+from regard.attention import Mask
+from regard.attention.normalizer import Softmax
+from regard.attention.position import Rotary
+from regard.layers.block import BatchNorm
+from regard.layers.cache import AttentionCache, Cache
+
+# Of some of these modules the package has a function of the same name.
+attend_module = importlib.import_module("regard.attention.attend")
+position_module = importlib.import_module("regard.attention.position")
+multihead_module = importlib.import_module("regard.layers.multihead")
+
+
+def test_padding_that_is_not_masked_is_noticed(monkeypatch):
+    dense = Mask.dense
+    monkeypatch.setattr(Mask, "dense", lambda mask, q, k: dense(replace(mask, key_lengths=None), q, k))
+    with pytest.raises(AssertionError, match="item 1 alone"):
+        padding_does_not_change_the_answer(attention_encoder())
+
+
+def test_padding_masked_by_one_element_too_few_is_noticed(monkeypatch):
+    lengths = Mask.lengths
+    monkeypatch.setattr(Mask, "lengths", staticmethod(lambda given: lengths(given + 1)))
+    with pytest.raises(AssertionError, match="item 1 alone"):
+        padding_does_not_change_the_answer(attention_encoder())
+
+
+def test_padding_masked_by_one_element_too_many_is_noticed(monkeypatch):
+    lengths = Mask.lengths
+    monkeypatch.setattr(Mask, "lengths", staticmethod(lambda given: lengths(given - 1)))
+    with pytest.raises(AssertionError, match="without a mask"):
+        padding_does_not_change_the_answer(attention_encoder())
+
+
+@pytest.mark.parametrize("kind", ["attention", "pointwise"])
+def test_padding_that_batch_norm_counts_is_noticed(kind, monkeypatch):
+    forward = BatchNorm.forward
+    monkeypatch.setattr(BatchNorm, "forward", lambda norm, x, real=None: forward(norm, x, None))
+    with pytest.raises(AssertionError, match="what is real"):
+        the_content_of_padding_does_not_matter(encoder(kind, norm="batch"))
+
+
+def test_a_causal_mask_off_by_one_is_noticed(monkeypatch):
+    monkeypatch.setattr(Mask, "causal", staticmethod(lambda: Mask(after=1)))
+    with pytest.raises(AssertionError, match="before the change"):
+        nobody_looks_ahead(decoder())
+
+
+def test_a_causal_mask_that_is_dropped_is_noticed(monkeypatch):
+    monkeypatch.setattr(Mask, "causal", staticmethod(lambda: Mask()))
+    with pytest.raises(AssertionError, match="before the change"):
+        nobody_looks_ahead(decoder())
+
+
+@pytest.mark.parametrize("position", ["sinusoidal", "learned", "rotary"])
+def test_cached_positions_that_start_anew_are_noticed(position, monkeypatch):
+    monkeypatch.setattr(Cache, "length", property(lambda cache: 0, lambda cache, length: None), raising=False)
+    with pytest.raises(AssertionError, match="in chunks"):
+        one_step_at_a_time_equals_all_at_once(decoder(position=position), (4, 2))
+
+
+def test_a_cached_mask_lined_up_at_the_top_left_is_noticed(monkeypatch):
+    """Queries and keys are both counted from 0, whatever was cached before (B05)."""
+    extend = AttentionCache.extend
+
+    def from_zero(cache, keys, values, positions):
+        keys, values, positions = extend(cache, keys, values, positions)
+        return keys, values, positions - positions[:, :1] + positions[:, -1:]
+
+    monkeypatch.setattr(AttentionCache, "extend", from_zero)
+    with pytest.raises(AssertionError, match="in chunks"):
+        one_step_at_a_time_equals_all_at_once(decoder(), (4, 2))
+
+
+def test_a_cache_that_forgets_its_first_key_is_noticed(monkeypatch):
+    extend = AttentionCache.extend
+
+    def forgetful(cache, keys, values, positions):
+        keys, values, positions = extend(cache, keys, values, positions)
+        return keys.roll(1, 2), values, positions
+
+    monkeypatch.setattr(AttentionCache, "extend", forgetful)
+    with pytest.raises(AssertionError, match="in chunks"):
+        one_step_at_a_time_equals_all_at_once(decoder(), (4, 2))
+
+
+def test_sinusoids_off_by_one_are_noticed(monkeypatch):
+    sinusoids = position_module.sinusoids
+    monkeypatch.setattr(position_module, "sinusoids", lambda positions, width: sinusoids(positions + 1, width))
+    with pytest.raises(AssertionError, match="sinusoidal: differs"):
+        the_encoder_equals_the_reference("sinusoidal")
+
+
+def test_rotary_that_turns_the_other_way_is_noticed(monkeypatch):
+    """It would give the same weights, which depend on distances alone, if queries and keys were turned alike; one that
+    turns queries only does not."""
+    rotate = Rotary.rotate
+    turns = iter(range(1000))
+    monkeypatch.setattr(
+        Rotary, "rotate", lambda kind, heads, where: heads if next(turns) % 2 else rotate(kind, heads, where)
+    )
+    with pytest.raises(AssertionError, match="rotary: differs"):
+        the_encoder_equals_the_reference("rotary")
+    with pytest.raises(AssertionError, match="moved by"):
+        moving_everything_changes_no_rotary_weight()
+
+
+def test_softmax_that_ignores_the_mask_is_noticed(monkeypatch):
+    forward = Softmax.forward
+    monkeypatch.setattr(Softmax, "forward", lambda softmax, scores, allowed=None: forward(softmax, scores))
+    with pytest.raises(AssertionError, match="a hidden key has a weight"):
+        what_is_masked_weighs_nothing("softmax")
+
+
+def test_softmax_that_masks_after_the_sum_is_noticed(monkeypatch):
+    monkeypatch.setattr(
+        Softmax,
+        "forward",
+        lambda softmax, scores, allowed=None: scores.softmax(-1) * (1 if allowed is None else allowed),
+    )
+    with pytest.raises(AssertionError, match="the keys that are seen"):
+        what_is_masked_weighs_nothing("softmax")
+
+
+def test_weights_that_are_watched_after_dropout_are_noticed(monkeypatch):
+    plain = attend_module.plain
+
+    def dropped_first(question):
+        watch, dropout = question.watch, question.dropout
+        return plain(replace(question, dropout=0.0, watch=lambda w, rows: watch(F.dropout(w, dropout), rows)))
+
+    monkeypatch.setattr(attend_module, "plain", dropped_first)
+    with pytest.raises(AssertionError, match=r"outside of \[0, 1\]"):
+        watched_weights_are_shares(attention_encoder(attention_dropout=0.5))

@@ -1,0 +1,148 @@
+"""A recipe's files -> the examples to learn from, to choose by and to report on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.corpus import PAIRS_COLUMN, given_corpus, read_corpus, set_aside
+from regard.data.example import Example
+from regard.errors import DataError
+from regard.recipe import Recipe, recipe_from
+
+
+def silent(sentence: str) -> None:
+    pass
+
+
+def file(folder: Path, name: str, count: int, format: str = "columns") -> str:
+    rows = {"columns": "{n}\tL{n}\n\n", "conllu": "1\tw{n}\t_\tU{n}\tX{n}\t_\t_\t_\t_\t_\n\n"}[format]
+    path = folder / name
+    path.write_text("".join(rows.format(n=number) for number in range(count)), encoding="utf-8")
+    return str(path)
+
+
+def recipe(train: Any, **sections: Any) -> Recipe:
+    return recipe_from({"data": {"train": train, **sections.pop("data", {})}, **sections})
+
+
+def test_each_part_is_read_from_its_files(tmp_path: Path) -> None:
+    parts = {part: file(tmp_path, part, count) for part, count in (("train", 7), ("dev", 3), ("test", 2))}
+    corpus = read_corpus(recipe_from({"data": parts}), silent)
+    assert [len(part) for part in (corpus.train, corpus.dev, corpus.test)] == [7, 3, 2]
+    assert corpus.columns == ("-1",) and set(corpus.digests) == set(parts.values())
+
+
+def test_several_files_make_one_part(tmp_path: Path) -> None:
+    paths = [file(tmp_path, "a", 3), file(tmp_path, "b", 2)]
+    corpus = read_corpus(recipe(paths, data={"dev": paths[1]}), silent)
+    assert [Path(example.place.file).name for example in corpus.train] == ["a", "a", "a", "b", "b"]
+
+
+def test_of_conllu_upos_is_learnt_where_nothing_is_said(tmp_path: Path) -> None:
+    path = file(tmp_path, "a", 5, "conllu")
+    assert read_corpus(recipe(path), silent).columns == ("upos",)
+    corpus = read_corpus(recipe(path, data={"target": ["xpos", "upos"]}), silent)
+    assert corpus.columns == ("xpos", "upos")
+
+
+def test_without_dev_a_share_is_set_aside_and_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    corpus = read_corpus(recipe(file(tmp_path, "a", 31), data={"split": 0.2}), said.append)
+    assert (len(corpus.train), len(corpus.dev)) == (25, 6)
+    assert said == ["no dev data: 6 of 31 examples are set aside (data.split)"]
+
+
+EXAMPLES = [Example((str(number),), {"a": ("x",)}) for number in range(101)]
+
+
+def test_what_is_set_aside_and_the_rest_are_all_in_their_order() -> None:
+    for share in (0.001, 0.1, 0.5, 0.999):
+        rest, chosen = set_aside(EXAMPLES, share, 3)
+        assert rest and chosen and len(chosen) == min(100, max(1, round(share * 101)))
+        assert sorted([*rest, *chosen], key=lambda example: int(example.words[0])) == EXAMPLES
+        for part in (rest, chosen):
+            assert part == sorted(part, key=lambda example: int(example.words[0]))
+
+
+def test_what_is_set_aside_depends_on_the_seed_alone() -> None:
+    assert set_aside(EXAMPLES, 0.1, 3) == set_aside(EXAMPLES, 0.1, 3) != set_aside(EXAMPLES, 0.1, 5)
+
+
+def test_one_example_cannot_be_split() -> None:
+    with pytest.raises(DataError) as raised:
+        set_aside(EXAMPLES[:1], 0.1, 3)
+    assert str(raised.value) == "one example cannot be split into train and dev; give data.dev"
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"there is no file {tmp_path / 'b'}"):
+        read_corpus(recipe(file(tmp_path, "a", 2), data={"dev": str(tmp_path / "b")}), silent)
+
+
+def test_a_digest_changes_with_the_file(tmp_path: Path) -> None:
+    first = read_corpus(recipe(file(tmp_path, "a", 5)), silent).digests
+    second = read_corpus(recipe(file(tmp_path, "a", 7)), silent).digests
+    assert first.keys() == second.keys() and first != second
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_parts_without_the_learnt_columns_are_refused_at_once(part: str, tmp_path: Path) -> None:
+    path = file(tmp_path, "b", 3)
+    with pytest.raises(DataError) as raised:
+        read_corpus(recipe(file(tmp_path, "a", 5, "conllu"), data={part: path}), silent)
+    assert str(raised.value) == (
+        f"{path}:1: the columns -1 where upos are learnt; {part} must have the columns of train"
+    )
+
+
+# One's own sequences
+
+OWN = [(["I", "saw"], ["PRON", "VERB"]), (["a"], ["DET"]), ([], [])]
+
+
+def test_one_s_own_pairs_become_examples() -> None:
+    corpus = given_corpus(recipe("-"), {"train": OWN, "dev": OWN[:1]}, silent)
+    assert corpus.columns == (PAIRS_COLUMN,)
+    assert corpus.train[0] == Example(("I", "saw"), {PAIRS_COLUMN: ("PRON", "VERB")}, corpus.train[0].place)
+    assert [str(example.place) for example in corpus.train] == ["train:1", "train:2", "train:3"]
+    assert len(corpus.dev) == 1 and corpus.test == []
+
+
+def test_one_s_own_examples_stay_what_they_are() -> None:
+    assert given_corpus(recipe("-"), {"train": EXAMPLES, "dev": EXAMPLES}, silent).train == EXAMPLES
+
+
+def test_without_dev_a_share_of_one_s_own_is_set_aside() -> None:
+    corpus = given_corpus(recipe("-"), {"train": EXAMPLES}, silent)
+    assert (len(corpus.train), len(corpus.dev)) == (91, 10)
+
+
+def test_a_digest_changes_with_one_s_own_data() -> None:
+    one, other = (given_corpus(recipe("-"), {"train": OWN, "dev": dev}, silent).digests for dev in (OWN, OWN[:1]))
+    assert one["train"] == other["train"] and one["dev"] != other["dev"]
+
+
+@pytest.mark.parametrize("given", [{}, {"train": []}, {"trian": OWN}, {"train": OWN, "val": OWN}])
+def test_parts_must_be_known_and_train_must_not_be_empty(given: dict[str, Any]) -> None:
+    with pytest.raises(DataError) as raised:
+        given_corpus(recipe("-"), given, silent)
+    assert str(raised.value) == (
+        f"data has the parts train, dev, test, of which train must not be empty; found {list(given)}"
+    )
+
+
+def test_parts_of_one_s_own_must_have_the_same_columns() -> None:
+    with pytest.raises(DataError, match="label where a are learnt; dev must have the columns of train"):
+        given_corpus(recipe("-"), {"train": EXAMPLES, "dev": OWN}, silent)
+
+
+def test_the_order_of_one_s_own_columns_does_not_matter() -> None:
+    one, other = Example(("x",), {"a": ("1",), "b": ("2",)}), Example(("x",), {"b": ("2",), "a": ("1",)})
+    assert given_corpus(recipe("-"), {"train": [one], "dev": [other]}, silent).columns == ("a", "b")
+
+
+def test_words_and_labels_must_be_as_many() -> None:
+    with pytest.raises(DataError) as raised:
+        given_corpus(recipe("-"), {"train": [*OWN, (["a", "b"], ["X"])], "dev": OWN}, silent)
+    assert str(raised.value) == "data['train'], item 4: 2 words and 1 labels"
