@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,14 @@ from regard.data.reading import READERS
 from regard.data.text import SPLITS
 from regard.data.tokenizer import TOKENIZERS
 from regard.layers import ACTIVATIONS, NORMS
+from regard.layers.block import PLACES
+from regard.machine import EXTRAS
 from regard.recipe import NAMES
 from regard.training.metric import METRICS
 from regard.training.schedule import SCHEDULES
 
 PACKAGE = Path(regard.__file__).parent
+ROOT = Path(__file__).resolve().parents[1]
 
 # Lowest first: a part may import from lower rows, from itself, and from nothing beside it.
 ROWS = (
@@ -49,6 +53,7 @@ TABLES = {
     "model.normalizer": NORMALIZERS,
     "model.position": POSITIONS,
     "model.norm": NORMS,
+    "model.norm_place": PLACES,
     "train.schedule": SCHEDULES,
     "train.metric": METRICS,
 }
@@ -107,9 +112,16 @@ def test_the_names_of_a_setting_are_the_keys_of_its_table(setting):
 
 def test_every_setting_with_names_is_held_against_something():
     others = {
-        "task.kind", "data.on_error", "data.encoding_errors", "input.normalize", "model.norm_place", "train.device",
+        "task.kind", "data.on_error", "data.encoding_errors", "input.normalize", "train.device",
     }  # fmt: skip
     assert set(NAMES) == set(TABLES) | others
+
+
+def test_the_extras_that_doctor_knows_are_those_of_the_package():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    names = {extra: tuple(name.split(">")[0] for name in packages) for extra, packages in declared.items()}
+    assert {extra: names[extra] for extra in EXTRAS} == EXTRAS
+    assert set(declared) == {*EXTRAS, "all", "test"}
 
 
 def run(code):

@@ -201,9 +201,9 @@ def doctor(
         told = examine(data)
         print("\n".join(told)) if not as_json else _print_json(told)
         return
-    from regard.machine import environment
+    from regard.machine import environment, extras
 
-    found = environment()
+    found = {**environment(), **extras()}
     print("\n".join(f"{name:<12} {value}" for name, value in found.items())) if not as_json else _print_json(found)
 
 

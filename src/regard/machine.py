@@ -7,7 +7,14 @@ import platform
 from importlib import metadata
 
 # What may be installed beside the core, and the packages that show that it is.
-EXTRAS: dict[str, tuple[str, ...]] = {}
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "speech": ("soundfile", "soxr"),
+    "vision": ("pillow",),
+    "serve": ("fastapi", "uvicorn", "prometheus-client"),
+    "onnx": ("onnx", "onnxscript", "onnxruntime"),
+    "ctranslate2": ("ctranslate2",),
+    "tensorboard": ("tensorboard",),
+}
 
 _CORE = ("torch", "numpy", "safetensors", "tokenizers", "pydantic", "typer", "rich", "tomlkit")
 
@@ -24,6 +31,14 @@ def environment() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "threads": str(torch.get_num_threads()),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
+    }
+
+
+def extras() -> dict[str, str]:
+    """For each extra whether all of its packages are installed, and what installs it."""
+    return {
+        name: "installed" if all(version(package) for package in packages) else f"pip install regard[{name}]"
+        for name, packages in EXTRAS.items()
     }
 
 

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.attention.mask import Mask
+from regard.layers.block import LayerNorm
 from regard.layers.dropout import Dropout
 
 Inputs = dict[str, Tensor]
@@ -105,7 +106,11 @@ def _groups(letters: Tensor) -> list[Tensor]:
 
 
 class WordInput(InputPart):
-    """One vector for each word."""
+    """One vector for each word.
+
+    It is layer-normalised, as in BERT (Devlin et al. 2019, arXiv:1810.04805, appendix A.2 and its code): else what a
+    word is would be small beside what the first blocks add to it.
+    """
 
     def __init__(self, words: nn.Module, word_width: int, width: int, *, dropout: float = 0.0) -> None:
         super().__init__()
@@ -114,6 +119,7 @@ class WordInput(InputPart):
         self.project = nn.Linear(word_width, width)
         nn.init.xavier_uniform_(self.project.weight)
         nn.init.zeros_(self.project.bias)
+        self.norm = LayerNorm(width)
 
     def features(self, inputs: Inputs) -> Tensor:
         """(batch, time, word_width)"""
@@ -121,7 +127,7 @@ class WordInput(InputPart):
 
     def forward(self, inputs: Inputs) -> Tensor:
         """(batch, time, width)"""
-        return self.project(self.dropout(self.features(inputs)))
+        return self.norm(self.project(self.dropout(self.features(inputs))))
 
 
 class WordCharacterInput(WordInput):
@@ -145,15 +151,19 @@ class WordCharacterInput(WordInput):
 
 
 class PieceInput(InputPart):
-    """One vector for each piece (letter or sub-word); a word's answer is drawn from the mean of its pieces."""
+    """One vector for each piece (letter or sub-word); a word's answer is drawn from the mean of its pieces.
 
-    def __init__(self, pieces: nn.Module) -> None:
+    Vectors are multiplied by the root of their width, which makes their numbers about 1: Vaswani et al. 2017,
+    arXiv:1706.03762, section 3.4.
+    """
+
+    def __init__(self, pieces: Embedding) -> None:
         super().__init__()
         self.pieces = pieces
 
     def forward(self, inputs: Inputs) -> Tensor:
         """(batch, time, width)"""
-        return self.pieces(inputs["piece_numbers"])
+        return self.pieces(inputs["piece_numbers"]) * self.pieces.table.embedding_dim**0.5
 
     def answering(self, x: Tensor, inputs: Inputs) -> Tensor:
         """(batch, words, width): the mean of each word's pieces."""
