@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regard.errors import RegardError as RegardError
-    from regard.experiment import Run as Run
-    from regard.experiment import load as load
     from regard.experiment import train as train
+    from regard.run import Run as Run
+    from regard.run import load as load
 
 # The public names and where they live; each is imported when it is first asked for, so that `import regard` is quick.
 _PUBLIC = {
     "train": "regard.experiment",
-    "load": "regard.experiment",
-    "Run": "regard.experiment",
+    "load": "regard.run",
+    "Run": "regard.run",
     "RegardError": "regard.errors",
 }
 

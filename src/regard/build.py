@@ -15,7 +15,8 @@ from regard.attention.position import POSITIONS, Position
 from regard.attention.score import SCORES
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
-from regard.data.tokenizer import TOKENIZERS, Tokenizer, TokenizerSettings
+from regard.data.target import Numbers, Target
+from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.errors import FolderError
 from regard.layers import (
     NORMS,
@@ -27,11 +28,20 @@ from regard.layers import (
     PointwiseBlock,
     PointwiseEncoder,
 )
-from regard.models.inputs import Embedding, InputPart, LetterPatterns, PieceInput, WordCharacterInput, WordInput
+from regard.models.gather import POOLINGS, EachWord
+from regard.models.inputs import (
+    Affixes,
+    Embedding,
+    InputPart,
+    LetterPatterns,
+    PieceInput,
+    WordCharacterInput,
+    WordInput,
+)
 from regard.models.model import EncoderModel
-from regard.models.outputs import CrfHead, PerPosition, SoftmaxHead
+from regard.models.outputs import CrfHead, Head, Heads, NumberHead, SoftmaxHead
 from regard.predict import Predictor
-from regard.recipe.settings import ModelSettings, Recipe
+from regard.recipe.settings import WHOLE_TASKS, ModelSettings, Recipe
 
 
 def learn_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Tokenizer:
@@ -42,30 +52,35 @@ def learn_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Tokenizer:
     return tokenizer
 
 
-def learn_labels(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> dict[str, Labels]:
-    """The labels of the training examples, for each target column."""
-    labels = {column: Labels.of(examples, column, recipe.data.ignore) for column in columns}
+def learn_targets(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> dict[str, Target]:
+    """What each target column holds in the training examples: labels, or numbers."""
+    kind: type[Labels] | type[Numbers] = Numbers if recipe.task.kind == "regress" else Labels
+    targets: dict[str, Target] = {column: kind.of(examples, column, recipe.data.ignore) for column in columns}
     if recipe.output.crf:
         for column in columns:
             check_scheme(examples, column, recipe.output.scheme, recipe.data.ignore)
-    return labels
+    return targets
 
 
-def build(recipe: Recipe, tokenizer: Tokenizer, labels: Mapping[str, Labels], *, code: Path | None = None) -> Predictor:
+def build(
+    recipe: Recipe, tokenizer: Tokenizer, targets: Mapping[str, Target], *, code: Path | None = None
+) -> Predictor:
     """The model that the recipe describes, with first weights drawn from the recipe's seed.
 
     code: the folder of the user's own files that the recipe names
     """
+    whole = recipe.task.kind in WHOLE_TASKS
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.train.seed)
         model = EncoderModel(
             input=_input(recipe, tokenizer),
             encoder=ENCODERS[recipe.model.encoder](recipe.model, code),
-            output=PerPosition(
-                list(labels), [_head(recipe, column) for column in labels.values()], dropout=recipe.model.dropout
+            gather=POOLINGS[recipe.model.pooling](recipe.model.width) if whole else EachWord(),
+            output=Heads(
+                list(targets), [_head(recipe, target) for target in targets.values()], dropout=recipe.model.dropout
             ),
         )
-    return Predictor(model, tokenizer, labels, batch_tokens=max(recipe.train.batch_tokens, 4096))
+    return Predictor(model, tokenizer, targets, batch_tokens=max(recipe.train.batch_tokens, 4096), whole=whole)
 
 
 def _input(recipe: Recipe, tokenizer: Tokenizer) -> InputPart:
@@ -76,7 +91,8 @@ def _input(recipe: Recipe, tokenizer: Tokenizer) -> InputPart:
     if "characters" not in sizes:
         return WordInput(words, given.word_width, width, dropout=recipe.model.dropout)
     letters = LetterPatterns(sizes["characters"], given.character_width, given.filters)
-    return WordCharacterInput(words, letters, given.word_width, width, dropout=recipe.model.dropout)
+    affixes = Affixes(sizes["affixes"], len(SHAPES) + 1, given.character_width)
+    return WordCharacterInput(words, letters, affixes, given.word_width, width, dropout=recipe.model.dropout)
 
 
 def _attention_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
@@ -134,7 +150,11 @@ def _last_norm(model: ModelSettings) -> nn.Module:
     return NORMS[model.norm if model.norm_place == "before" else "none"](model.width)
 
 
-def _head(recipe: Recipe, labels: Labels) -> SoftmaxHead:
+def _head(recipe: Recipe, target: Target) -> Head:
+    if isinstance(target, Numbers):
+        return NumberHead(recipe.model.width)
+    assert isinstance(target, Labels)
+    labels = target
     if not recipe.output.crf:
         return SoftmaxHead(recipe.model.width, len(labels))
     follows, names = SCHEMES[recipe.output.scheme], labels.names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,8 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.experiment import Run
+    from regard.predict import Answer
+    from regard.run import Run
 
 app = typer.Typer(
     help="The whole Transformer as a tool: train it, look inside it, ship it.",
@@ -102,22 +103,15 @@ def predict(
     trust_code: TrustCode = False,
 ) -> None:
     """Answers for each item of a file, in the same order; CoNLL-U in, CoNLL-U out."""
-    from regard.experiment import load
+    from regard.run import load
 
     loaded = load(run, trust_code=trust_code)
     reader = loaded.reader(file, format)
     for answer in _progressing(loaded.predictor.predict(loaded.read(file, reader))):
         if as_json:
-            _print_json({"words": answer.words, **answer.columns, **_named(probabilities, answer.probabilities)})
+            _print_json(_as_json(answer, loaded.predictor.whole, probabilities))
         elif probabilities:
-            columns = [
-                [
-                    f"{label} {share:.4f}"
-                    for label, share in zip(answer.columns[c], answer.probabilities[c], strict=True)
-                ]
-                for c in answer.columns
-            ]
-            print("".join("\t".join(row) + "\n" for row in zip(answer.words, *columns, strict=True)))
+            print(_with_probabilities(answer, loaded.predictor.whole))
         else:
             print(reader.write(answer.example, answer.columns))
 
@@ -130,7 +124,8 @@ def evaluate(
     trust_code: TrustCode = False,
 ) -> None:
     """Scores on data with labels, beside each label's own; the answers are kept in the run's folder."""
-    from regard.experiment import load
+    from regard.run import load
+    from regard.training.metric import LabelScores
 
     loaded = load(run, trust_code=trust_code)
     found = loaded.evaluate(data)
@@ -142,10 +137,11 @@ def evaluate(
         return
     for name, value in found.values.items():
         print(f"{name}\t{value:.4f}")
-    for column, counts in found.scores.columns.items():
-        print(f"\n{column}\tcount\tprecision\trecall\tF1")
-        for label, count, precision, recall, both in counts.table():
-            print(f"{label}\t{count}\t{precision:.4f}\t{recall:.4f}\t{both:.4f}")
+    if isinstance(found.scores, LabelScores):
+        for column, counts in found.scores.columns.items():
+            print(f"\n{column}\tcount\tprecision\trecall\tF1")
+            for label, count, precision, recall, both in counts.table():
+                print(f"{label}\t{count}\t{precision:.4f}\t{recall:.4f}\t{both:.4f}")
     _say(f"answers beside the data: {kept}")
 
 
@@ -159,7 +155,7 @@ def look(
     trust_code: TrustCode = False,
 ) -> None:
     """What attention does with an input, as a picture in the terminal."""
-    from regard.experiment import load
+    from regard.run import load
 
     found = load(run, trust_code=trust_code).look(text)
     if as_json:
@@ -167,9 +163,8 @@ def look(
         _print_json({"tokens": found.tokens, "labels": found.answer.columns, "weights": weights})
         return
     picture = found.picture(layer, head)
-    tagged = " ".join(f"{word}/{label}" for word, label in zip(found.answer.words, found.answer.labels, strict=True))
     console = _console(stderr=False)
-    console.print(tagged, markup=False, highlight=False)
+    console.print(found.answered, markup=False, highlight=False)
     console.print(picture)
 
 
@@ -221,8 +216,26 @@ def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
 
 
-def _named(wanted: bool, probabilities: Any) -> dict[str, Any]:
-    return {"probabilities": probabilities} if wanted else {}
+def _as_json(answer: Answer, whole: bool, probabilities: bool) -> dict[str, Any]:
+    """An answer's words, and its columns: a list for each word, or one for the whole."""
+
+    def values(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        return {name: (found[0] if found else None) if whole else found for name, found in columns.items()}
+
+    named = {"probabilities": values(answer.probabilities)} if probabilities else {}
+    return {"words": answer.words, **values(answer.columns), **named}
+
+
+def _with_probabilities(answer: Answer, whole: bool) -> str:
+    """A line for each word (or one for the whole): its answers, each with how sure the model is."""
+    columns = [
+        [f"{label} {share:.4f}" for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)]
+        or found
+        for name, found in answer.columns.items()
+    ]
+    if whole:
+        return "\t".join(cell for column in columns for cell in column)
+    return "".join("\t".join(row) + "\n" for row in zip(answer.words, *columns, strict=True))
 
 
 def _progressing(answers: Iterator[Any]) -> Iterator[Any]:
@@ -247,11 +260,12 @@ def _keep_answers(loaded: Run, data: str, answers: Sequence[Any]) -> Path:
     folder = loaded.folder / "evaluate"
     folder.mkdir(exist_ok=True)
     path = folder / f"{Path(data).name.split('.')[0]}.tsv"
-    columns = list(loaded.predictor.labels)
-    head = "\t".join(["word", *(f"{column}\t{column} answered" for column in columns)])
-    lines = [head]
+    columns = list(loaded.predictor.targets)
+    whole = loaded.predictor.whole
+    lines = ["\t".join(["text" if whole else "word", *(f"{column}\t{column} answered" for column in columns)])]
     for answer in answers:
-        cells = [answer.words, *(part for c in columns for part in (answer.example.labels[c], answer.columns[c]))]
-        lines += ["\t".join(str(cell) for cell in row) for row in zip(*cells, strict=True)] + [""]
+        words = (" ".join(answer.words),) if whole else answer.words
+        cells = [words, *(part for c in columns for part in (answer.example.labels[c], answer.columns[c]))]
+        lines += ["\t".join(map(str, row)) for row in zip(*cells, strict=False)] + ([] if whole else [""])
     write_file(path, "\n".join(lines) + "\n")
     return path

@@ -5,20 +5,26 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from regard.data.conllu import COLUMNS
 from regard.data.example import Example, Place
 from regard.data.lines import digest
-from regard.data.reading import guess_format, read_examples, reader_for
+from regard.data.reading import Reader, guess_format, read_examples, reader_for, table_reader_for
+from regard.data.table import Split
+from regard.data.text import SPLITS
 from regard.errors import DataError
-from regard.recipe.settings import Recipe
+from regard.recipe.settings import WHOLE_TASKS, Recipe
 
 Say = Callable[[str], None]
 
-# A user's own sequences: for each part examples, or pairs of words and labels.
-Pairs = Sequence[Example | tuple[Sequence[str], Sequence[str]]]
+# A user's own example: words and labels, or for one answer to the whole a text (or words) and a class or number.
+Pair = Example | tuple[str | Sequence[str], Any]
+Pairs = Sequence[Pair]
 
 PARTS = ("train", "dev", "test")
 
@@ -53,10 +59,48 @@ def read_corpus(recipe: Recipe, say: Say) -> Corpus:
 def read_part(recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: None) -> list[Example]:
     """The examples in some files, with the recipe's columns."""
     data = recipe.data
-    format = guess_format(paths[0], data.encoding_errors) if data.format == "guess" else data.format
-    target = default_targets(format) if not data.target else data.target
-    reader = reader_for(paths[0], format, data.source, target, encoding_errors=data.encoding_errors)
+    reader = reader_of(recipe, paths[0])
     return read_examples(paths, reader, on_error=data.on_error, encoding_errors=data.encoding_errors, say=say)
+
+
+def reader_of(
+    recipe: Recipe, path: str | Path, *, format: str | None = None, target: Sequence[str] = (), predicting: bool = False
+) -> Reader:
+    """How a recipe's kind of file is read.
+
+    format: another one than the recipe's; target: the columns to answer, where the recipe does not name them
+    """
+    data = recipe.data
+    format = data.format if format is None else format
+    columns = tuple(data.target) or tuple(target)
+    if recipe.task.kind in WHOLE_TASKS:
+        return table_reader_for(
+            path,
+            format,
+            data.source,
+            columns,
+            split=splitter(recipe),
+            header=data.header,
+            predicting=predicting,
+            encoding_errors=data.encoding_errors,
+        )
+    if format == "guess":
+        format = guess_format(path, data.encoding_errors)
+    return reader_for(
+        path,
+        format,
+        data.source[0] if data.source else None,
+        columns or default_targets(format),
+        predicting=predicting,
+        split=recipe.input.split,
+    )
+
+
+def splitter(recipe: Recipe) -> Split:
+    """How a text becomes words; letters and sub-words are made of the text as it stands, spaces too."""
+    if recipe.task.kind in WHOLE_TASKS and recipe.input.tokens in ("characters", "subwords"):
+        return lambda text: (text,) if text else ()
+    return SPLITS[recipe.input.split]
 
 
 def default_targets(format: str) -> tuple[str, ...]:
@@ -69,18 +113,21 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     unknown = set(given) - set(PARTS)
     if unknown or not given.get("train"):
         raise DataError(f"data has the parts {', '.join(PARTS)}, of which train must not be empty; found {list(given)}")
-    parts = {
-        part: [_example(pair, part, number) for number, pair in enumerate(given.get(part, ()), 1)] for part in PARTS
-    }
+    make = partial(_example, split=splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None)
+    parts = {part: [make(pair, part, number) for number, pair in enumerate(given.get(part, ()), 1)] for part in PARTS}
     columns = tuple(parts["train"][0].labels)
     digests = {part: hashlib.sha256(repr(examples).encode()).hexdigest() for part, examples in parts.items()}
     return _split(recipe, parts, columns, digests, say)
 
 
-def _example(pair: Example | tuple[Sequence[str], Sequence[str]], part: str, number: int) -> Example:
+def _example(pair: Pair, part: str, number: int, split: Split | None) -> Example:
+    """split: how a text becomes words, where the whole has one target"""
     if isinstance(pair, Example):
         return pair
     words, labels = pair
+    if split is not None:
+        words = split(words) if isinstance(words, str) else tuple(words)
+        return Example(words, {PAIRS_COLUMN: (str(labels),)}, Place(part, number), whole=True)
     if len(words) != len(labels):
         raise DataError(f"data[{part!r}], item {number}: {len(words)} words and {len(labels)} labels")
     return Example(tuple(words), {PAIRS_COLUMN: tuple(labels)}, Place(part, number))

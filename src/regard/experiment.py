@@ -1,48 +1,45 @@
-"""A run: train, continue, load, predict, evaluate, look."""
+"""`train`: from a recipe to a run folder, or from an unfinished run to its end."""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from regard.build import build, learn_labels, learn_tokenizer, load_pretrained
-from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, read_part
+from regard.build import build, learn_targets, learn_tokenizer, load_pretrained
+from regard.corpus import Corpus, Pairs, given_corpus, read_corpus
 from regard.data.batching import Batch
-from regard.data.example import Example, Place
-from regard.data.lines import read_lines
-from regard.data.reading import Reader, guess_format, reader_for
-from regard.data.text import SPLITS, Text
-from regard.errors import DataError, FolderError, RegardError
-from regard.folder import WEIGHTS as WEIGHTS_FILE
+from regard.data.labels import Labels
+from regard.data.target import Numbers, Target
+from regard.errors import FolderError, RegardError
 from regard.folder import (
+    WEIGHTS,
     load_model,
     load_tensors,
     load_weights,
-    model_folder,
     recover,
     replacing,
     save_model,
     save_tensors,
     write_file,
 )
-from regard.look.look import Look, look
 from regard.machine import environment
-from regard.predict import Predictor, Tagged
+from regard.predict import Predictor
 from regard.recipe.read import read_recipe, recipe_from
 from regard.recipe.settings import Recipe
 from regard.recipe.write import differences, resolved, values
+from regard.run import Run, load
+from regard.scoring import Scored, floors, score
 from regard.training.checkpoint import restore, state
-from regard.training.floor import floors
-from regard.training.metric import LabelScores, count_labels
+from regard.training.metric import Scores, shown
 from regard.training.objective import summed_loss
 from regard.training.progress import Several, Stand, Talk
-from regard.training.report import Report, history, percent
+from regard.training.report import Report, history
 from regard.training.trainer import Evaluation, Trainer
 
 RUNS = Path("runs")
@@ -51,112 +48,6 @@ RESOLVED, METRICS, REPORT, ENVIRONMENT = "resolved.toml", "metrics.jsonl", "repo
 
 # At most so many of the wrong items are kept for the report.
 _SAMPLES = 12
-
-
-@dataclass
-class Run:
-    """A model and the folder it lives in; what `regard.train` and `regard.load` give."""
-
-    folder: Path
-    recipe: Recipe
-    predictor: Predictor
-
-    def predict(self, items: str | Path | Iterable[str | Sequence[str] | Example]) -> list[Tagged]:
-        """An answer for each item, in order. Items are lines of text, sequences of words, or all that is in a file
-        (given as a Path)."""
-        return list(self.answers(items))
-
-    def answers(self, items: str | Path | Iterable[str | Sequence[str] | Example]) -> Iterator[Tagged]:
-        """The same one after the other, in memory that does not grow."""
-        if isinstance(items, Path):
-            return self.predictor.predict(self.read(items, self.reader(items)))
-        return self.predictor.predict(map(self._example, [items] if isinstance(items, str) else items))
-
-    def reader(self, path: str | Path, format: str = "guess") -> Reader:
-        """How a file without labels is read: as what it looks like."""
-        data = self.recipe.data
-        trained = data.format
-        if trained == "guess" and Path(data.train[0]).exists():
-            trained = guess_format(data.train[0])
-        found = format
-        if format == "guess":
-            found = "text" if str(path) == "-" else guess_format(path, data.encoding_errors)
-            if found == "columns" and trained != "columns":
-                found = "text"
-        if found == "text":
-            return Text(self.recipe.input.split)
-        target = tuple(self.predictor.labels)
-        return reader_for(path, found, data.source, target, predicting=True, encoding_errors=data.encoding_errors)
-
-    def read(self, path: str | Path, reader: Reader) -> Iterator[Example]:
-        """The examples of a file without labels, one after the other."""
-        for found in reader.examples(read_lines(path, self.recipe.data.encoding_errors), str(path)):
-            if isinstance(found, DataError):
-                raise found
-            yield found
-
-    def evaluate(self, data: str | Path | Sequence[Example | tuple[Sequence[str], Sequence[str]]]) -> Scored:
-        """The model's scores on data with labels, and its answers."""
-        if isinstance(data, str | Path):
-            examples: Sequence[Example] = read_part(self.recipe, [str(data)])
-        else:
-            examples = given_corpus(self.recipe, {"train": data, "dev": data}, lambda sentence: None).train
-        return score(self.predictor, examples, self.recipe.data.ignore)
-
-    def look(self, item: str | Sequence[str] | Example) -> Look:
-        """The answer to one item, and what attention did for it."""
-        return look(self.predictor, self._example(item))
-
-    def _example(self, item: str | Sequence[str] | Example) -> Example:
-        if isinstance(item, Example):
-            return item
-        return Example(SPLITS[self.recipe.input.split](item) if isinstance(item, str) else tuple(item))
-
-
-@dataclass(frozen=True)
-class Scored:
-    """Scores on a set of items, and the answers they were counted from."""
-
-    scores: LabelScores
-    answers: Sequence[Tagged]
-    unseen: Sequence[str] = ()
-
-    @property
-    def values(self) -> dict[str, float]:
-        return self.scores.values()
-
-    def wrong(self) -> Iterator[tuple[Sequence[str], Sequence[str | None], Sequence[str]]]:
-        """Items that are not wholly right in their first column: (words, true labels, answered labels)."""
-        for answer in self.answers:
-            column = next(iter(answer.columns))
-            if answer.columns[column] != answer.example.labels[column]:
-                yield answer.words, answer.example.labels[column], answer.columns[column]
-
-
-def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[str]) -> Scored:
-    """Answer examples with labels and count what is right. Labels that training never saw are missed, and named."""
-    answers = list(predictor.predict(examples))
-    for column in predictor.labels:
-        if examples and column not in examples[0].labels:
-            raise DataError(f"{examples[0].place}: there is no column {column} to score against")
-    scores = count_labels(((answer.columns, answer.example.labels) for answer in answers), ignore)
-    unseen = [
-        label
-        for column, counts in scores.columns.items()
-        for label in sorted(counts.gold)
-        if label not in predictor.labels[column].numbers
-    ]
-    return Scored(scores, answers, unseen)
-
-
-def load(run: str | Path, *, trust_code: bool = False) -> Run:
-    """The best model of a run (or the model in the folder itself), ready to predict.
-
-    trust_code: let code that came with the run be run
-    """
-    folder = model_folder(run)
-    loaded = load_model(folder, trust_code=trust_code)
-    return Run(Path(run), loaded.recipe, loaded.predictor)
 
 
 def train(
@@ -265,8 +156,8 @@ class _Training:
 
     def _new(self) -> Predictor:
         tokenizer = learn_tokenizer(self.recipe, self.corpus.train)
-        labels = learn_labels(self.recipe, self.corpus.train, self.corpus.columns)
-        predictor = build(self.recipe, tokenizer, labels, code=self.code)
+        targets = learn_targets(self.recipe, self.corpus.train, self.corpus.columns)
+        predictor = build(self.recipe, tokenizer, targets, code=self.code)
         if self.recipe.input.pretrained is not None:
             found, of = load_pretrained(predictor, self.recipe.input.pretrained, self.recipe.data.encoding_errors)
             self.talk.say(f"{found:,} of {of:,} words start from {self.recipe.input.pretrained}")
@@ -292,6 +183,7 @@ class _Training:
             model=predictor.model,
             items=[items[number] for number in keep],
             settings=self.recipe.train,
+            metric=self.recipe.metric,
             loss=self._loss,
             evaluate=self._evaluate,
             save=self._save,
@@ -303,9 +195,9 @@ class _Training:
     def _describe_model(self, device: torch.device, lengths: Sequence[int]) -> None:
         size = sum(parameter.numel() for parameter in self.predictor.model.parameters())
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.predictor.tokenizer.sizes().items())
-        labels = ", ".join(f"{len(labels)} of {column}" for column, labels in self.predictor.labels.items())
+        learnt = ", ".join(f"{_described(target)} of {column}" for column, target in self.predictor.targets.items())
         threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
-        self.talk.say(f"model  {size:,} parameters; {kinds}; labels: {labels}; on {device}{threads}")
+        self.talk.say(f"model  {size:,} parameters; {kinds}; {learnt}; on {device}{threads}")
         budget = self.recipe.train.batch_tokens
         long = [number for number, length in enumerate(lengths) if length > budget]
         if long:
@@ -319,7 +211,7 @@ class _Training:
         folder = self.folder / "last"
         progress = json.loads((folder / "state" / "progress.json").read_text(encoding="utf-8"))
         restore(trainer, load_tensors(folder / "state" / "optimizer.safetensors"), progress)
-        load_weights(self.predictor.model, folder / WEIGHTS_FILE)
+        load_weights(self.predictor.model, folder / WEIGHTS)
         lines = (self.folder / METRICS).read_text(encoding="utf-8").splitlines()
         kept = [row for row in map(json.loads, lines) if row["update"] <= trainer.progress.update]
         write_file(self.folder / METRICS, "".join(json.dumps(row) + "\n" for row in kept))
@@ -373,7 +265,7 @@ class _Training:
         return (
             f"# {self.folder.name}\n\nA model trained with regard: {self.recipe.task.kind}, columns "
             f"{', '.join(self.corpus.columns)}.\n\n## Data\n\n{data}\n\n## Score on dev\n\n"
-            f"{self.recipe.train.metric}: {'not yet measured' if best is None else percent(best)}, "
+            f"{self.recipe.metric}: {'not yet measured' if best is None else shown(self.recipe.metric, abs(best))}, "
             f"at update {trainer.progress.best_update}\n\n## Licence and intended use\n\n(for the author to fill in)\n"
         )
 
@@ -384,7 +276,8 @@ class _Training:
         parts = {"dev": self.corpus.dev, "test": self.corpus.test}
         ignore = self.recipe.data.ignore
         scored = {part: score(best.predictor, examples, ignore) for part, examples in parts.items() if examples}
-        beside = {part: floors(self.corpus.train, parts[part], self.corpus.columns, ignore) for part in scored}
+        numbers = self.recipe.task.kind == "regress"
+        beside = {part: floors(self.corpus, parts[part], ignore, numbers=numbers) for part in scored}
         last = list(scored.values())[-1]
         report = Report(
             name=self.folder.name,
@@ -392,6 +285,7 @@ class _Training:
             scores={part: found.scores for part, found in scored.items()},
             floors=beside,
             samples=list(itertools.islice(last.wrong(), _SAMPLES)),
+            metric=self.recipe.metric,
             facts={
                 **environment(),
                 "minutes": f"{trainer.progress.seconds / 60:.1f}",
@@ -406,15 +300,16 @@ class _Training:
         self._say_scores(trainer, scored, beside)
 
     def _say_scores(
-        self, trainer: Trainer, scored: Mapping[str, Scored], beside: Mapping[str, Mapping[str, LabelScores]]
+        self, trainer: Trainer, scored: Mapping[str, Scored], beside: Mapping[str, Mapping[str, Scores]]
     ) -> None:
         minutes = trainer.progress.seconds / 60
         self.talk.say(f"done after {trainer.progress.update} updates and {minutes:.1f} minutes")
         for part, found in scored.items():
-            named = "  ".join(f"{name} {percent(value)}" for name, value in found.values.items())
+            named = "  ".join(f"{name} {shown(name, value)}" for name, value in found.values.items())
             self.talk.say(f"{part:>5}  {named}")
-            for name, counts in beside[part].items():
-                self.talk.say(f"       {percent(counts.values()['accuracy'])} accuracy: {name}")
+            metric = self.recipe.metric
+            for name, floor in beside[part].items():
+                self.talk.say(f"       {metric} {shown(metric, floor.values()[metric])}: {name}")
         self.talk.say(f"saved  {self.folder / 'best'}, and a report in {self.folder / REPORT}")
 
 
@@ -459,6 +354,13 @@ def _sample(
     return ("sample", line(words)), ("wanted", line(golds)), ("got", line(marked))
 
 
+def _described(target: Target) -> str:
+    """8 labels, or numbers around 0.3 ± 1.2."""
+    if isinstance(target, Numbers):
+        return f"numbers around {target.mean:.4g} ± {target.deviation:.4g}"
+    return f"{len(target.names)} labels" if isinstance(target, Labels) else "answers"
+
+
 def _device(name: str) -> torch.device:
     if name != "auto":
         return torch.device(name)
@@ -466,6 +368,3 @@ def _device(name: str) -> torch.device:
         if getattr(torch, kind).is_available():
             return torch.device(kind)
     return torch.device("cpu")
-
-
-__all__ = ["Place", "Run", "Scored", "load", "score", "train"]

@@ -23,10 +23,10 @@ import tomlkit
 from torch import Tensor, nn
 
 from regard.build import build
-from regard.data.labels import Labels
 from regard.data.lines import digest
+from regard.data.target import Target, target_from
 from regard.data.tokenizer import tokenizer_from_json, tokenizer_to_json
-from regard.errors import FolderError, RecipeError
+from regard.errors import DataError, FolderError, RecipeError
 from regard.predict import Predictor
 from regard.recipe.read import recipe_from
 from regard.recipe.settings import Recipe
@@ -111,8 +111,8 @@ def save_model(folder: Path, predictor: Predictor, recipe: Recipe, *, code: Path
     head = tomlkit.dumps({"regard": {"format": FORMAT_VERSION, "code": _digests(recipe, code)}})
     (folder / RECIPE).write_text(f"{head}\n{resolved(recipe)}", encoding="utf-8")
     (folder / TOKENIZER).write_text(tokenizer_to_json(predictor.tokenizer), encoding="utf-8")
-    labels = {column: labels.names for column, labels in predictor.labels.items()}
-    (folder / LABELS).write_text(json.dumps(labels, ensure_ascii=False), encoding="utf-8")
+    targets = {column: target.saved() for column, target in predictor.targets.items()}
+    (folder / LABELS).write_text(json.dumps(targets, ensure_ascii=False), encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
     if code is not None and own_files(recipe):
         (folder / CODE).mkdir()
@@ -153,8 +153,8 @@ def load_model(folder: Path, *, trust_code: bool = False) -> Loaded:
     recipe, digests = _read_recipe(folder)
     code = _trusted(folder, {**dict.fromkeys(_own_paths(recipe), ""), **digests}, trust_code)
     tokenizer = tokenizer_from_json(_read(folder / TOKENIZER), str(folder / TOKENIZER))
-    labels = _labels(folder / LABELS)
-    predictor = build(recipe, tokenizer, labels, code=code)
+    targets = _targets(folder / LABELS)
+    predictor = build(recipe, tokenizer, targets, code=code)
     load_weights(predictor.model, folder / WEIGHTS)
     predictor.model.eval()
     return Loaded(recipe, predictor, code)
@@ -243,12 +243,11 @@ def _trusted(folder: Path, digests: Mapping[str, str], trust: bool) -> Path | No
     return folder / CODE
 
 
-def _labels(path: Path) -> dict[str, Labels]:
-    columns = _read_json(path)
-    for column, names in columns.items():
-        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise FolderError(f"{path} is damaged: the labels of {column} are no list of texts")
-    return {column: Labels(names) for column, names in columns.items()}
+def _targets(path: Path) -> dict[str, Target]:
+    try:
+        return {column: target_from(saved, f"{path}, {column},") for column, saved in _read_json(path).items()}
+    except DataError as error:
+        raise FolderError(str(error)) from None
 
 
 def _own_paths(recipe: Recipe) -> list[str]:

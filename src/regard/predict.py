@@ -10,7 +10,7 @@ import torch
 
 from regard.data.batching import Item, batches
 from regard.data.example import Example
-from regard.data.labels import Labels
+from regard.data.target import Target
 from regard.data.tokenizer import Tokenizer
 from regard.errors import ShapeError
 from regard.models.model import EncoderModel
@@ -20,11 +20,11 @@ _AT_A_TIME = 2048
 
 
 @dataclass(frozen=True)
-class Tagged:
-    """An example with the labels that the model gave it.
+class Answer:
+    """An example with what the model answered.
 
-    columns:       for each target column, a label for each word
-    probabilities: for each target column, how probable the model holds each of those labels
+    columns:       for each target column, an answer for each word, or one for the whole
+    probabilities: for each target column with labels, how probable the model holds each of those answers
     """
 
     words: tuple[str, ...]
@@ -34,18 +34,33 @@ class Tagged:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the first target column."""
+        """The answers of the first target column: a label for each word."""
         return next(iter(self.columns.values()))
+
+    @property
+    def label(self) -> str:
+        """The one answer of the first target column: a class."""
+        (only,) = self.labels
+        return only
+
+    @property
+    def number(self) -> float:
+        """The one answer of the first target column: a number."""
+        return float(self.label)
 
 
 @dataclass
 class Predictor:
-    """A model with all it needs to read and to answer."""
+    """A model with all it needs to read and to answer.
+
+    whole: whether there is one answer for the whole example, and not one for each word
+    """
 
     model: EncoderModel
     tokenizer: Tokenizer
-    labels: Mapping[str, Labels]
+    targets: Mapping[str, Target]
     batch_tokens: int
+    whole: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -56,42 +71,46 @@ class Predictor:
         return Item(
             encoded=self.tokenizer.encode(example.words),
             labels={
-                column: labels.encode(example.labels[column])
-                for column, labels in self.labels.items()
+                column: target.encode(example.labels[column])
+                for column, target in self.targets.items()
                 if column in example.labels
             },
             words=len(example.words),
+            answers=1 if self.whole else len(example.words),
         )
 
-    def predict(self, examples: Iterable[Example]) -> Iterator[Tagged]:
+    def predict(self, examples: Iterable[Example]) -> Iterator[Answer]:
         """An answer for each example, in the same order."""
         examples = iter(examples)
         while chunk := list(islice(examples, _AT_A_TIME)):
             yield from self._answer(chunk)
 
-    def _answer(self, examples: Sequence[Example]) -> list[Tagged]:
-        nothing: dict[str, tuple[str, ...]] = dict.fromkeys(self.labels, ())
-        answers = [Tagged((), nothing, dict.fromkeys(self.labels, ()), example) for example in examples]
-        full = [number for number, example in enumerate(examples) if example.words]
-        items = [self.item(examples[number]) for number in full]
+    def _answer(self, examples: Sequence[Example]) -> list[Answer]:
+        answers: list[Answer | None] = [None] * len(examples)
+        items = [self.item(example) for example in examples]
+        # Without an element there is nothing to attend to: no labels; for the whole, the answer to an unknown word.
+        full = [number for number, item in enumerate(items) if item.length]
+        for number, example in enumerate(examples):
+            if not items[number].length:
+                answers[number] = Answer(example.words, dict.fromkeys(self.targets, ()), {}, example)
         # A model that trains and evaluates in turns goes back to where it was.
         training = self.model.training
         self.model.eval()
         try:
             with torch.inference_mode():
-                for batch in batches(items, self.batch_tokens):
+                for batch in batches([items[number] for number in full], self.batch_tokens):
                     numbers = [full[item] for item in batch.items]
-                    scores = self._scores(batch.to(self.device).inputs, [examples[number] for number in numbers])
+                    found = self._found(batch.to(self.device).inputs, [examples[number] for number in numbers])
                     for row, number in enumerate(numbers):
-                        answers[number] = self._tagged(examples[number], scores, row)
+                        answers[number] = self._as_answer(examples[number], found, row, items[number].answers)
         finally:
             self.model.train(training)
-        return answers
+        return [answer for answer in answers if answer is not None]
 
-    def _scores(
+    def _found(
         self, inputs: dict[str, torch.Tensor], examples: Sequence[Example]
-    ) -> dict[str, tuple[list[list[int]], list[list[float]]]]:
-        """For each column, the numbers of the best labels and their probabilities."""
+    ) -> dict[str, tuple[list[list[float]], list[list[float]] | None]]:
+        """For each column, the best answers as numbers, and their probabilities."""
         try:
             scores = self.model(inputs)
         except ShapeError as error:
@@ -100,22 +119,26 @@ class Predictor:
         found = {}
         for column, of_column in scores.items():
             head = self.model.output.head(column)
-            best = head.best(of_column, inputs["words"])
-            probabilities = head.probabilities(of_column, inputs["words"])
-            certain = probabilities.gather(-1, best[..., None])[..., 0]
-            found[column] = best.tolist(), certain.tolist()
+            best = head.best(of_column, inputs["answers"])
+            certain = head.certainty(of_column, best, inputs["answers"])
+            found[column] = best.tolist(), None if certain is None else certain.tolist()
         return found
 
-    def _tagged(
-        self, example: Example, scores: Mapping[str, tuple[list[list[int]], list[list[float]]]], row: int
-    ) -> Tagged:
-        words = len(example.words)
-        return Tagged(
+    def _as_answer(
+        self,
+        example: Example,
+        found: Mapping[str, tuple[list[list[float]], list[list[float]] | None]],
+        row: int,
+        answers: int,
+    ) -> Answer:
+        return Answer(
             words=example.words,
             columns={
-                column: tuple(self.labels[column].names[number] for number in best[row][:words])
-                for column, (best, _) in scores.items()
+                column: tuple(map(self.targets[column].decode, best[row][:answers]))
+                for column, (best, _) in found.items()
             },
-            probabilities={column: tuple(certain[row][:words]) for column, (_, certain) in scores.items()},
+            probabilities={
+                column: tuple(certain[row][:answers]) for column, (_, certain) in found.items() if certain is not None
+            },
             example=example,
         )

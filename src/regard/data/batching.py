@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,11 +48,17 @@ def plan(lengths: Sequence[int], budget: int, *, seed: int | None = None, epoch:
 
 @dataclass(frozen=True)
 class Item:
-    """An example as numbers: what goes in, and the number of each label from each target column."""
+    """An example as numbers: what goes in, and what should come out for each target column.
+
+    labels:  for each column the numbers of labels (whole), or measured numbers (not whole)
+    words:   how many words it has
+    answers: how many answers it gets: one for each word, or one
+    """
 
     encoded: Encoded
-    labels: Mapping[str, tuple[int, ...]]
+    labels: Mapping[str, tuple[int, ...] | tuple[float, ...]]
     words: int
+    answers: int
 
     @property
     def length(self) -> int:
@@ -65,7 +73,8 @@ class Batch:
     inputs: what the input part reads; always with
         lengths: (batch,), how many vectors each item has
         words:   (batch,), how many words each item has
-    labels: for each target column (batch, longest in words), IGNORED where nothing is learnt
+        answers: (batch,), how many answers each item gets
+    labels: for each target column (batch, most answers); IGNORED, or not a number, where nothing is learnt
     items:  which items these are
     """
 
@@ -94,6 +103,7 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
     inputs = {
         "lengths": torch.tensor([item.length for item in chosen]),
         "words": torch.tensor([item.words for item in chosen]),
+        "answers": torch.tensor([item.answers for item in chosen]),
     }
     if chosen and any(item.encoded.pieces for item in chosen):
         inputs["piece_numbers"] = _padded([item.encoded.pieces for item in chosen], 0)
@@ -101,11 +111,11 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
     else:
         inputs["word_numbers"] = _padded([item.encoded.words for item in chosen], 0)
     if any(item.encoded.letters for item in chosen):
-        inputs.update(_distinct([item.encoded.letters for item in chosen]))
+        inputs.update(_distinct([item.encoded for item in chosen]))
     # Where only some of the items have labels, the others' are unknown.
     columns = dict.fromkeys(column for item in chosen for column in item.labels)
     labels = {
-        column: _padded([item.labels.get(column, (IGNORED,) * item.words) for item in chosen], IGNORED)
+        column: _targets([item.labels.get(column) for item in chosen], [item.answers for item in chosen])
         for column in columns
     }
     return Batch(inputs, labels, list(numbers))
@@ -117,22 +127,34 @@ def batches(items: Sequence[Item], budget: int) -> Iterator[Batch]:
         yield collate(items, numbers)
 
 
-def _padded(rows: Sequence[Sequence[int]], padding: int) -> Tensor:
+def _targets(rows: Sequence[tuple[int, ...] | tuple[float, ...] | None], answers: Sequence[int]) -> Tensor:
+    """(rows, most answers); what is not known is IGNORED among labels, and not a number among numbers."""
+    measured = any(isinstance(value, float) for row in rows for value in row or ())
+    nothing = math.nan if measured else IGNORED
+    filled = [(nothing,) * count if row is None else row for row, count in zip(rows, answers, strict=True)]
+    return _padded(filled, nothing, np.float32 if measured else np.int64)
+
+
+def _padded(rows: Sequence[Sequence[float]], padding: float, kind: type[np.number[Any]] = np.int64) -> Tensor:
     """(rows, longest)"""
     longest = max((len(row) for row in rows), default=0)
-    table = np.full((len(rows), longest), padding, dtype=np.int64)
+    table = np.full((len(rows), longest), padding, dtype=kind)
     for place, row in enumerate(rows):
         table[place, : len(row)] = row
     return torch.from_numpy(table)
 
 
-def _distinct(texts: Sequence[Sequence[tuple[int, ...]]]) -> dict[str, Tensor]:
-    """The letters of each distinct word once, since words come again and again, and which word stands where.
+def _distinct(texts: Sequence[Encoded]) -> dict[str, Tensor]:
+    """The spelling of each distinct word once, since words come again and again, and which word stands where.
 
-    letters: (distinct, longest word); spellings: (batch, longest in words), rows of `letters`
+    letters: (distinct, longest word); affixes: (distinct, 3); spellings: (batch, longest in words), rows of the others
     """
+    spelled = [list(zip(text.letters, text.affixes, strict=True)) for text in texts]
     # From short to long, so that they can be read in groups with little padding; row 0 is padding.
-    words = sorted({word for text in texts for word in text}, key=lambda word: (len(word), word))
+    words = sorted({word for text in spelled for word in text}, key=lambda word: (len(word[0]), word))
     numbers = {word: number for number, word in enumerate(words, 1)}
-    spellings = [[numbers[word] for word in text] for text in texts]
-    return {"letters": _padded([(), *words], 0), "spellings": _padded(spellings, 0)}
+    return {
+        "letters": _padded([(), *(letters for letters, _ in words)], 0),
+        "affixes": _padded([(0, 0, 0), *(affixes for _, affixes in words)], 0),
+        "spellings": _padded([[numbers[word] for word in text] for text in spelled], 0),
+    }

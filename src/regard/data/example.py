@@ -20,16 +20,19 @@ class Place:
 
 @dataclass(frozen=True)
 class Example:
-    """A sequence of words and, where they are known, a label for each word from each target column.
+    """A sequence of words and, where they are known, labels from each target column.
 
+    whole:  whether a column has one label for the whole sequence, and not one for each word
     record: what it was read from, so that answers can be written into it
     """
 
     words: tuple[str, ...]
     labels: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     place: Place = Place("-", 0)
+    whole: bool = False
     record: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        wanted = 1 if self.whole else len(self.words)
         for column, labels in self.labels.items():
-            assert len(labels) == len(self.words), f"{self.place}: {len(labels)} labels of {column} for {self.words}"
+            assert len(labels) == wanted, f"{self.place}: {len(labels)} labels of {column} for {self.words}"

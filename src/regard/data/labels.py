@@ -30,6 +30,12 @@ class Labels:
         """A number for each label; IGNORED for those that are unknown or left out."""
         return tuple(IGNORED if label is None else self.numbers.get(label, IGNORED) for label in labels)
 
+    def decode(self, answer: float) -> str:
+        return self.names[int(answer)]
+
+    def saved(self) -> list[str]:
+        return list(self.names)
+
     def __len__(self) -> int:
         return len(self.names)
 

@@ -12,7 +12,8 @@ from regard.data.columns import Columns
 from regard.data.conllu import COLUMNS, Conllu
 from regard.data.example import Example
 from regard.data.lines import Line, check_file, read_lines
-from regard.data.text import Text
+from regard.data.table import Csv, JsonLines, Split, Tsv
+from regard.data.text import SPLITS, Text
 from regard.errors import DataError, choose
 
 
@@ -29,8 +30,13 @@ class Reader(Protocol):
         """The example with its answers, in the reader's own format."""
 
 
-# Formats with labels in them, by name: (source, target, predicting=) -> a reader.
-READERS: dict[str, Callable[..., Reader]] = {"conllu": Conllu, "columns": Columns}
+# Formats with a label for each word: (source, target, predicting=) -> a reader.
+WORD_READERS: dict[str, Callable[..., Reader]] = {"conllu": Conllu, "columns": Columns}
+
+# Formats with one target for the whole: (source, target, split=, header=, predicting=) -> a reader.
+TABLE_READERS: dict[str, Callable[..., Reader]] = {"tsv": Tsv, "csv": Csv, "jsonl": JsonLines}
+
+READERS = {**WORD_READERS, **TABLE_READERS}
 
 # So many lines are looked at to guess a format.
 _LOOKED_AT = 5000
@@ -82,6 +88,19 @@ def guess_format(path: str | Path, encoding_errors: str = "strict") -> str:
     return "text"
 
 
+def guess_table(path: str | Path, encoding_errors: str = "strict") -> str:
+    """The format of a table by its contents: jsonl, tsv, csv, or text where it is none."""
+    check_file(path)
+    lines = [line for _, line in islice(read_lines(path, encoding_errors), _LOOKED_AT) if line.strip()]
+    if lines and all(line.lstrip().startswith("{") for line in lines[:20]):
+        return "jsonl"
+    tabs = Counter(line.count("\t") for line in lines)
+    count, often = tabs.most_common(1)[0] if lines else (0, 0)
+    if count and often >= _MOST * len(lines):
+        return "tsv"
+    return "csv" if lines and sum("," in line for line in lines) >= _MOST * len(lines) else "text"
+
+
 def reader_for(
     path: str | Path,
     format: str,
@@ -92,13 +111,38 @@ def reader_for(
     split: str = "punctuation",
     encoding_errors: str = "strict",
 ) -> Reader:
-    """The reader of a file whose format is given or guessed. Without labels, plain text will do."""
+    """The reader of a file with a label for each word, whose format is given or guessed. Without labels, plain text
+    will do."""
     guessed = guess_format(path, encoding_errors) if format == "guess" else format
     if guessed == "text":
         if predicting:
-            return Text(split)
+            return Text(SPLITS[split])
         raise DataError(
             f"{path} looks like plain text; labels are read from CoNLL-U or from columns "
             "(a word a line, its label in the last column, a blank line between sentences); say which with data.format"
         )
-    return choose(READERS, guessed, "data.format")(source, target, predicting=predicting)
+    return choose(WORD_READERS, guessed, "data.format of a label for each word")(source, target, predicting=predicting)
+
+
+def table_reader_for(
+    path: str | Path,
+    format: str,
+    source: Sequence[str | int],
+    target: Sequence[str | int],
+    *,
+    split: Split,
+    header: bool | None = None,
+    predicting: bool = False,
+    encoding_errors: str = "strict",
+) -> Reader:
+    """The reader of a table whose format is given or guessed. Without targets, plain text will do."""
+    guessed = guess_table(path, encoding_errors) if format == "guess" else format
+    if guessed == "text":
+        if predicting:
+            return Text(split, whole=True)
+        raise DataError(
+            f"{path} looks like plain text; a text and its target are read from TSV, CSV or JSON lines; "
+            "say which with data.format"
+        )
+    make = choose(TABLE_READERS, guessed, "data.format of one target for the whole")
+    return make(source, target, split=split, header=header, predicting=predicting)

@@ -16,16 +16,19 @@ class Text:
 
     name = "text"
 
-    def __init__(self, split: str = "punctuation") -> None:
-        self.split = SPLITS[split]
+    def __init__(self, split: Callable[[str], tuple[str, ...]] | None = None, *, whole: bool = False) -> None:
+        self.split = at_punctuation if split is None else split
+        self.whole = whole
 
     def examples(self, lines: Iterator[Line], file: str) -> Iterator[Example | DataError]:
         """Each line as words."""
         for number, line in lines:
-            yield Example(words=self.split(line), place=Place(file, number))
+            yield Example(words=self.split(line), place=Place(file, number), whole=self.whole)
 
     def write(self, example: Example, labels: Mapping[str, Sequence[str]]) -> str:
-        """word/LABEL word/LABEL …, several columns as word/LABEL/LABEL."""
+        """word/LABEL word/LABEL …, several columns as word/LABEL/LABEL; of one answer for the whole, that answer."""
+        if self.whole:
+            return "\t".join(value for of_column in labels.values() for value in of_column)
         return " ".join("/".join(parts) for parts in zip(example.words, *labels.values(), strict=True))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,9 @@ PADDING, UNKNOWN = "<pad>", "<unk>"
 
 # Around each word's letters, so that beginnings and ends can be told from middles.
 WORD_START, WORD_END = "<w>", "</w>"
+
+# So many letters at a word's beginning and end are known as a whole.
+AFFIX = 3
 
 # Of longer words (web addresses …) only the first and the last letters are read, two thirds and one third.
 LONGEST_WORD = 30
@@ -52,11 +55,13 @@ class Encoded:
 
     words:   one number a word (empty where the kind has no word vectors)
     letters: the letters of each word, as numbers (empty where the kind does not read letters)
+    affixes: how each word begins and ends, and what it looks like, as numbers (empty as letters)
     pieces:  the pieces of the whole example, and the word that each belongs to
     """
 
     words: tuple[int, ...] = ()
     letters: tuple[tuple[int, ...], ...] = ()
+    affixes: tuple[tuple[int, int, int], ...] = ()
     pieces: tuple[int, ...] = ()
     word_of_piece: tuple[int, ...] = ()
 
@@ -123,42 +128,86 @@ class WordTokenizer(Tokenizer):
 
 
 class WordCharacterTokenizer(WordTokenizer):
-    """Each word has a vector of its own, and its letters are read too, so that unknown words are not all the same."""
+    """Each word has a vector of its own, and its letters are read too, so that unknown words are not all the same: one
+    by one, and as the word's beginning, its end and its shape.
+
+    Source of beginnings, ends and shapes: Ratnaparkhi 1996, "A maximum entropy model for part-of-speech tagging",
+    table 1.
+    """
 
     kind = "words+characters"
 
-    def __init__(self, words: Vocabulary, characters: Vocabulary, lowercase: bool, normalize: str) -> None:
+    def __init__(
+        self, words: Vocabulary, characters: Vocabulary, affixes: Vocabulary, lowercase: bool, normalize: str
+    ) -> None:
         super().__init__(words, lowercase, normalize)
         self.characters = characters
+        self.affixes = affixes
         self._spell = lru_cache(maxsize=100_000)(self._spelling)
 
     @classmethod
     def learn(cls, texts: Iterable[Sequence[str]], settings: TokenizerSettings) -> WordCharacterTokenizer:
         texts = list(texts)
         normal = Tokenizer(settings.normalize).normal
-        characters = Vocabulary.of(letter for words in texts for word in words for letter in normal(word))
+        counts = Counter(normal(word) for words in texts for word in words)
+        characters = Vocabulary.of(letter for word in counts for letter in word)
         characters = Vocabulary((*characters.symbols[:2], WORD_START, WORD_END, *characters.symbols[2:]))
-        return cls(_word_vocabulary(texts, settings), characters, settings.lowercase, settings.normalize)
+        # Counted once for each distinct word: what frequent words begin with is known from their own vectors.
+        affixes = Vocabulary.of(
+            (affix for word in counts for affix in _affixes(word)), size=settings.size, minimum_count=2
+        )
+        return cls(_word_vocabulary(texts, settings), characters, affixes, settings.lowercase, settings.normalize)
 
-    def _spelling(self, word: str) -> tuple[int, ...]:
+    def _spelling(self, word: str) -> tuple[tuple[int, ...], tuple[int, int, int]]:
         letters = self.normal(word)
+        beginning, end = _affixes(letters)
+        affixes = (self.affixes.number(beginning), self.affixes.number(end), shape(letters))
         if len(letters) > LONGEST_WORD:
             letters = letters[: LONGEST_WORD * 2 // 3] + letters[-(LONGEST_WORD // 3) :]
         number = self.characters.number
-        return (number(WORD_START), *map(number, letters), number(WORD_END))
+        return (number(WORD_START), *map(number, letters), number(WORD_END)), affixes
 
     def encode(self, words: Sequence[str]) -> Encoded:
-        return Encoded(words=super().encode(words).words, letters=tuple(map(self._spell, words)))
+        spelled = [self._spell(word) for word in words]
+        return Encoded(
+            words=super().encode(words).words,
+            letters=tuple(letters for letters, _ in spelled),
+            affixes=tuple(affixes for _, affixes in spelled),
+        )
 
     def sizes(self) -> dict[str, int]:
-        return {"words": len(self.words), "characters": len(self.characters)}
+        return {"words": len(self.words), "characters": len(self.characters), "affixes": len(self.affixes)}
 
     def saved(self) -> dict[str, Any]:
-        return {**super().saved(), "characters": self.characters.symbols}
+        return {**super().saved(), "characters": self.characters.symbols, "affixes": self.affixes.symbols}
 
     @classmethod
     def restored(cls, saved: Mapping[str, Any]) -> WordCharacterTokenizer:
-        return cls(Vocabulary(saved["words"]), Vocabulary(saved["characters"]), saved["lowercase"], saved["normalize"])
+        words, characters, affixes = (Vocabulary(saved[kind]) for kind in ("words", "characters", "affixes"))
+        return cls(words, characters, affixes, saved["lowercase"], saved["normalize"])
+
+
+# What a word looks like, whatever its letters: the first of these that is true.
+SHAPES: dict[str, Callable[[str], bool]] = {
+    "in lower case": str.islower,
+    "in capitals": lambda word: word.isupper() and len(word) > 1,
+    "with a capital first": lambda word: word[:1].isupper(),
+    "a number": str.isnumeric,
+    "with a digit": lambda word: any(sign.isdigit() for sign in word),
+    "with a letter": lambda word: any(sign.isalpha() for sign in word),
+    "of other signs": lambda word: True,
+}
+
+
+def shape(word: str) -> int:
+    """The number of the word's shape, from 1 (0 is padding)."""
+    return next(number for number, (_, fits) in enumerate(SHAPES.items(), 1) if fits(word))
+
+
+def _affixes(word: str) -> tuple[str, str]:
+    """How a word begins and ends, with a sign that parts the two kinds; case does not count."""
+    word = word.lower()
+    return f"{word[:AFFIX]}-", f"-{word[-AFFIX:]}"
 
 
 class CharacterTokenizer(Tokenizer):

@@ -12,8 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.demo.grammar import AMBIGUOUS, KEPT_BACK, Sentence, sentences
-from regard.experiment import Run, Scored, train
+from regard.experiment import train
 from regard.folder import write_file
+from regard.run import Run
+from regard.scoring import Scored
 from regard.training.floor import FLOORS
 from regard.training.progress import talk_to
 

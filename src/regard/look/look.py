@@ -13,7 +13,7 @@ from regard.data.example import Example
 from regard.errors import RegardError
 from regard.look.draw import heat_map
 from regard.look.record import record
-from regard.predict import Predictor, Tagged
+from regard.predict import Answer, Predictor
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,19 @@ class Look:
     weights: module path -> (heads, queries, keys), in the order of the layers
     """
 
-    answer: Tagged
+    answer: Answer
     tokens: tuple[str, ...]
     weights: Mapping[str, Tensor]
+
+    @property
+    def answered(self) -> str:
+        """The words with their labels, or the words and the one answer to them."""
+        if self.answer.example.whole:
+            return f"{' '.join(self.answer.words)} → {', '.join(map(': '.join, self._answers()))}"
+        return " ".join("/".join(row) for row in zip(self.answer.words, *self.answer.columns.values(), strict=True))
+
+    def _answers(self) -> list[tuple[str, str]]:
+        return [(column, answer) for column, answers in self.answer.columns.items() for answer in answers]
 
     def picture(self, layer: int | None = None, head: int | None = None) -> RenderableType:
         """One head (both counted from 1), or the mean over all heads of the layer; the last layer if none is named."""

@@ -32,10 +32,6 @@ class InputPart(nn.Module):
         """Which of the vectors are real."""
         return Mask.lengths(inputs["lengths"])
 
-    def answering(self, x: Tensor, inputs: Inputs) -> Tensor:
-        """Of the encoded vectors one for each element that gets an answer: (batch, words, width)."""
-        return x
-
 
 class Embedding(nn.Module):
     """Each number has a vector; in training some are shown as the unknown, so that context must do.
@@ -130,6 +126,19 @@ class WordInput(InputPart):
         return self.norm(self.project(self.dropout(self.features(inputs))))
 
 
+class Affixes(nn.Module):
+    """A word's vectors from how it begins, how it ends, and its shape, side by side."""
+
+    def __init__(self, affixes: int, shapes: int, width: int) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(Embedding(count, width) for count in (affixes, affixes, shapes))
+        self.width = 3 * width
+
+    def forward(self, affixes: Tensor) -> Tensor:
+        """affixes: (words, 3), numbers of beginning, end and shape; output: (words, width)"""
+        return torch.cat([table(affixes[:, place]) for place, table in enumerate(self.tables)], -1)
+
+
 class WordCharacterInput(WordInput):
     """One vector for each word, made of the word's own and of what its letters say.
 
@@ -137,21 +146,29 @@ class WordCharacterInput(WordInput):
     """
 
     def __init__(
-        self, words: nn.Module, letters: LetterPatterns, word_width: int, width: int, *, dropout: float = 0.0
+        self,
+        words: nn.Module,
+        letters: LetterPatterns,
+        affixes: Affixes,
+        word_width: int,
+        width: int,
+        *,
+        dropout: float = 0.0,
     ) -> None:
-        super().__init__(words, word_width + letters.width, width, dropout=dropout)
+        super().__init__(words, word_width + letters.width + affixes.width, width, dropout=dropout)
         self.letters = letters
+        self.affixes = affixes
 
     def features(self, inputs: Inputs) -> Tensor:
-        """(batch, time, word_width + letters.width)"""
+        """(batch, time, word_width + letters.width + affixes.width)"""
         # Each distinct word is read once, then put where it stands. F.embedding and not indexing: the gradient of the
         # latter adds up in an order that changes from run to run.
-        spelled = F.embedding(inputs["spellings"], self.letters(inputs["letters"]))
-        return torch.cat((super().features(inputs), spelled), -1)
+        spelled = torch.cat((self.letters(inputs["letters"]), self.affixes(inputs["affixes"])), -1)
+        return torch.cat((super().features(inputs), F.embedding(inputs["spellings"], spelled)), -1)
 
 
 class PieceInput(InputPart):
-    """One vector for each piece (letter or sub-word); a word's answer is drawn from the mean of its pieces.
+    """One vector for each piece (letter or sub-word).
 
     Vectors are multiplied by the root of their width, which makes their numbers about 1: Vaswani et al. 2017,
     arXiv:1706.03762, section 3.4.
@@ -164,13 +181,3 @@ class PieceInput(InputPart):
     def forward(self, inputs: Inputs) -> Tensor:
         """(batch, time, width)"""
         return self.pieces(inputs["piece_numbers"]) * self.pieces.table.embedding_dim**0.5
-
-    def answering(self, x: Tensor, inputs: Inputs) -> Tensor:
-        """(batch, words, width): the mean of each word's pieces."""
-        batch, time, _ = x.shape
-        longest = int(inputs["words"].max()) if batch else 0
-        real = torch.arange(time, device=x.device) < inputs["lengths"][:, None]
-        # (batch, words, time): which pieces make up which word
-        mine = (inputs["word_of_piece"][:, None] == torch.arange(longest, device=x.device)[:, None]) & real[:, None]
-        share = mine / mine.sum(-1, keepdim=True).clamp(min=1)
-        return share.to(x.dtype) @ x

@@ -12,7 +12,25 @@ from regard.data.batching import IGNORED
 from regard.layers.dropout import Dropout
 
 
-class SoftmaxHead(nn.Module):
+class Head(nn.Module):
+    """Scores what the answer might be, for each element that answers."""
+
+    def negative_log_likelihood(
+        self, scores: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0
+    ) -> Tensor:
+        """How unlikely the true answers are, summed over all that are known: ()."""
+        raise NotImplementedError
+
+    def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """(batch, answers, scores) -> (batch, answers): the best answer of each element."""
+        raise NotImplementedError
+
+    def certainty(self, scores: Tensor, best: Tensor, lengths: Tensor) -> Tensor | None:
+        """(batch, answers): how probable each of the answers is; None where there are no probabilities."""
+        raise NotImplementedError
+
+
+class SoftmaxHead(Head):
     """A label for each element, chosen for each on its own."""
 
     def __init__(self, width: int, labels: int) -> None:
@@ -42,6 +60,9 @@ class SoftmaxHead(nn.Module):
     def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
         """(batch, time, labels) -> (batch, time): the best label of each element."""
         return scores.argmax(-1)
+
+    def certainty(self, scores: Tensor, best: Tensor, lengths: Tensor) -> Tensor | None:
+        return self.probabilities(scores, lengths).gather(-1, best[..., None])[..., 0]
 
     def probabilities(self, scores: Tensor, lengths: Tensor) -> Tensor:
         """(batch, time, labels) -> the same: how probable each label is for each element."""
@@ -149,21 +170,51 @@ class CrfHead(SoftmaxHead):
         return together.softmax(-1)
 
 
-class PerPosition(nn.Module):
-    """A label for each element, from each of several columns."""
+class NumberHead(Head):
+    """A number for each element that answers, in units of its spread over the training data."""
 
-    def __init__(self, columns: Sequence[str], heads: Sequence[SoftmaxHead], *, dropout: float = 0.0) -> None:
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(width, 1)
+        nn.init.zeros_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (batch, answers, width); output: (batch, answers, 1)"""
+        return self.project(x)
+
+    def negative_log_likelihood(
+        self, scores: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0
+    ) -> Tensor:
+        """The squared distance from the true numbers, summed over those that are known: ().
+
+        scores: (batch, answers, 1); labels: (batch, answers)
+        """
+        known = ~labels.isnan()
+        return (scores[..., 0] - labels)[known].square().sum()
+
+    def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        return scores[..., 0]
+
+    def certainty(self, scores: Tensor, best: Tensor, lengths: Tensor) -> Tensor | None:
+        return None
+
+
+class Heads(nn.Module):
+    """A head for each of several columns, on the same vectors."""
+
+    def __init__(self, columns: Sequence[str], heads: Sequence[Head], *, dropout: float = 0.0) -> None:
         super().__init__()
         self.columns = tuple(columns)
         self.dropout = Dropout(dropout)
         self.heads = nn.ModuleList(heads)
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
-        """x: (batch, time, width); output: for each column (batch, time, labels)"""
+        """x: (batch, answers, width); output: for each column (batch, answers, scores)"""
         x = self.dropout(x)
         return {column: head(x) for column, head in zip(self.columns, self.heads, strict=True)}
 
-    def head(self, column: str) -> SoftmaxHead:
+    def head(self, column: str) -> Head:
         found = self.heads[self.columns.index(column)]
-        assert isinstance(found, SoftmaxHead)
+        assert isinstance(found, Head)
         return found

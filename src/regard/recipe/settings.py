@@ -15,8 +15,8 @@ from regard.errors import nearest
 # The allowed names of each setting that is chosen by name. Those that stand in a table of the package are held against
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
-    "task.kind": ("label",),
-    "data.format": ("guess", "conllu", "columns"),
+    "task.kind": ("label", "classify", "regress"),
+    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
     "input.tokens": ("words", "characters", "subwords", "words+characters"),
@@ -28,10 +28,11 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.score": ("scaled_dot", "dot"),
     "model.normalizer": ("softmax",),
     "model.position": ("none", "sinusoidal", "learned", "rotary"),
+    "model.pooling": ("mean", "first", "attention"),
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
     "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
-    "train.metric": ("accuracy", "exact"),
+    "train.metric": ("accuracy", "exact", "macro_f1", "pearson", "spearman", "rmse"),
     "train.device": ("auto", "cpu", "cuda", "mps"),
 }
 
@@ -65,6 +66,15 @@ Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1)]
 
 
+# Tasks with one answer for the whole item, and the metrics of each task, the first being its own.
+WHOLE_TASKS = ("classify", "regress")
+TASK_METRICS = {
+    "label": ("accuracy", "exact"),
+    "classify": ("accuracy", "macro_f1"),
+    "regress": ("pearson", "spearman", "rmse"),
+}
+
+
 class Section(BaseModel):
     """A part of a recipe; it cannot be changed, and knows no setting but its own."""
 
@@ -74,7 +84,9 @@ class Section(BaseModel):
 class TaskSettings(Section):
     """What is to be learnt."""
 
-    kind: Annotated[str, _one_of("task.kind")] = Field("label", description="label: one label for each element")
+    kind: Annotated[str, _one_of("task.kind")] = Field(
+        "label", description="label: one for each word; classify, regress: one class or number for the whole"
+    )
 
 
 class DataSettings(Section):
@@ -86,8 +98,11 @@ class DataSettings(Section):
     dev: Texts = Field((), description="files to choose the best model by; without, a share of train is set aside")
     test: Texts = Field((), description="files to report a score on, looked at once, when training has ended")
     format: Annotated[str, _one_of("data.format")] = Field("guess", description="guess: by the contents of the file")
-    source: Column | None = Field(None, description="the column that is read (a name, or a number from 1)")
+    source: Columns = Field((), description="the column that is read (a name, or a number from 1); several are joined")
     target: Columns = Field((), description="the columns that are learnt; several get an output each")
+    header: bool | None = Field(
+        None, description="whether a table's first line names its columns; yes where a column is given by its name"
+    )
     ignore: Texts = Field((), description="labels that are neither learnt nor scored")
     split: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
         0.1, description="the share of train that is set aside when dev is missing"
@@ -117,7 +132,9 @@ class InputSettings(Section):
     )
     dropout: Share = Field(0.05, description="the share of words hidden in training, so that context must do")
     word_width: Count = Field(128, description="numbers in a word's own vector")
-    character_width: Count = Field(32, description="numbers in a letter's vector")
+    character_width: Count = Field(
+        32, description="numbers in the vector of a letter, of a word's beginning, end and shape"
+    )
     filters: Count = Field(64, description="patterns of letters that are looked for, for each width of 2 to 5 letters")
     pretrained: str | None = Field(None, description="word vectors to start from, in the text format .vec")
 
@@ -157,6 +174,9 @@ class ModelSettings(Section):
     norm_place: Annotated[str, _one_of("model.norm_place")] = Field(
         "before", description="before each part, or after adding it"
     )
+    pooling: Annotated[str, _one_of("model.pooling")] = Field(
+        "mean", description="classify, regress: how all elements become one"
+    )
     residual: bool = Field(True, description="whether each part adds to what was there or replaces it")
     dropout: Share = Field(0.1, description="the share of numbers dropped in training, against learning by heart")
     attention_dropout: Share = Field(0.0, description="the share of attention weights dropped in training")
@@ -187,8 +207,8 @@ class TrainSettings(Section):
     evaluate_every: Count | None = Field(
         None, description="updates between evaluations on dev; where not given an epoch, but at least 10 in all"
     )
-    metric: Annotated[str, _one_of("train.metric")] = Field(
-        "accuracy", description="what the best model is chosen by: accuracy of elements, exact for whole items"
+    metric: Annotated[str, _one_of("train.metric")] | None = Field(
+        None, description="what the best model is chosen by; accuracy of labels or pearson of numbers if not given"
     )
     patience: Count | None = Field(None, description="stop after so many evaluations without a better score")
     average: Count = Field(1, description="the model is the mean of its weights at the last so many evaluations")
@@ -214,10 +234,15 @@ class Recipe(Section):
     model: ModelSettings = ModelSettings()
     train: TrainSettings = TrainSettings()
 
+    @property
+    def metric(self) -> str:
+        """What the best model is chosen by."""
+        return self.train.metric or TASK_METRICS[self.task.kind][0]
+
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
     """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_unused(recipe)]
+    return [*_sizes(recipe), *_unused(recipe), *_metric(recipe)]
 
 
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
@@ -247,9 +272,19 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
     return found
 
 
+def _metric(recipe: Recipe) -> list[tuple[str, str]]:
+    kind, metric = recipe.task.kind, recipe.train.metric
+    if metric is None or metric in TASK_METRICS[kind]:
+        return []
+    return [
+        ("train.metric", f"train.metric is {metric}, but a task of kind {kind} has {', '.join(TASK_METRICS[kind])}")
+    ]
+
+
 def _unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     tokens, model = recipe.input.tokens, recipe.model
+    kind, table = recipe.task.kind, recipe.data.format in ("tsv", "csv")
     has_words = tokens in ("words", "words+characters")
     attention = (
         "heads",
@@ -270,6 +305,10 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
             for name in ("character_width", "filters")
         ),
         *(("model", name, model.encoder == "attention", f"model.encoder = {model.encoder}") for name in attention),
+        ("model", "pooling", kind in WHOLE_TASKS, f"task.kind = {kind}"),
+        *(("output", name, kind == "label", f"task.kind = {kind}") for name in ("crf", "scheme")),
+        ("train", "label_smoothing", kind != "regress", "task.kind = regress"),
+        ("data", "header", table, f"data.format = {recipe.data.format}"),
         ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
         ("data", "split", not recipe.data.dev, "data.dev, which is given"),
         ("output", "scheme", recipe.output.crf, "output.crf = false"),

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 
 from regard.data.example import Example
-from regard.training.metric import LabelScores, count_labels
+from regard.data.target import Numbers
+from regard.training.metric import LabelScores, NumberScores, collect_numbers, count_labels
 
 Lookup = Callable[[str], str]
 
@@ -38,19 +39,37 @@ FLOORS: dict[str, Callable[[Sequence[Example], str, Collection[str]], Lookup]] =
 }
 
 
-def floors(
+# Where the whole has one label, a word alone is no answer.
+WHOLE_FLOORS = {"most frequent label": most_frequent}
+
+
+def label_floors(
     train: Sequence[Example], test: Sequence[Example], columns: Sequence[str], ignore: Collection[str]
 ) -> dict[str, LabelScores]:
     """Each floor's scores on the same items as the model's."""
+    whole = bool(test) and test[0].whole
     found = {}
-    for name, make in FLOORS.items():
+    for name, make in (WHOLE_FLOORS if whole else FLOORS).items():
         look_up = {column: make(train, column, ignore) for column in columns}
         answers = (
-            ({column: tuple(map(look_up[column], example.words)) for column in columns}, example.labels)
+            ({column: _answers(look_up[column], example, whole) for column in columns}, example.labels)
             for example in test
         )
-        found[name] = count_labels(answers, ignore)
+        found[name] = count_labels(answers, ignore, whole=whole)
     return found
+
+
+def number_floors(
+    train: Sequence[Example], test: Sequence[Example], columns: Sequence[str], ignore: Collection[str]
+) -> dict[str, NumberScores]:
+    """The mean of the training numbers as the answer to everything."""
+    means = {column: Numbers.of(train, column, ignore).decode(0.0) for column in columns}
+    answers = (({column: (mean,) for column, mean in means.items()}, example.labels) for example in test)
+    return {"mean of train": collect_numbers(answers, ignore)}
+
+
+def _answers(look_up: Lookup, example: Example, whole: bool) -> tuple[str, ...]:
+    return (look_up(""),) if whole else tuple(map(look_up, example.words))
 
 
 def _first(counts: Counter[str]) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 
 @dataclass
@@ -12,11 +16,13 @@ class ColumnCounts:
     """What was counted of one target column.
 
     gold, predicted, right: how often each label stands in the data, was answered, and was answered where it stands
+    pairs: how often each label was answered where each stands
     """
 
     gold: Counter[str] = field(default_factory=Counter)
     predicted: Counter[str] = field(default_factory=Counter)
     right: Counter[str] = field(default_factory=Counter)
+    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def accuracy(self) -> float:
@@ -38,30 +44,51 @@ class ColumnCounts:
 class LabelScores:
     """What was counted over a set of items.
 
+    whole:       whether a label is for the whole item
     right_items: how many items are right in every label of every column
     """
 
     columns: dict[str, ColumnCounts] = field(default_factory=dict)
     items: int = 0
     right_items: int = 0
+    whole: bool = False
 
     def values(self) -> dict[str, float]:
         """All scores by name; with several columns each column's accuracy too."""
-        found = {name: metric(self) for name, metric in METRICS.items()}
+        found = {name: METRICS[name].of(self) for name in LABEL_METRICS[self.whole]}
         if len(self.columns) > 1:
             found.update({f"accuracy {column}": counts.accuracy for column, counts in self.columns.items()})
         return found
 
 
+@dataclass
+class NumberScores:
+    """Answered and true numbers of each target column."""
+
+    columns: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    items: int = 0
+
+    def values(self) -> dict[str, float]:
+        """All scores by name: the mean over the columns where there are several."""
+        return {name: METRICS[name].of(self) for name in NUMBER_METRICS}
+
+    def mean(self, measure: Callable[[np.ndarray, np.ndarray], float]) -> float:
+        """A measure of answered and true numbers, as the mean over the columns."""
+        found = [measure(*np.array(pairs, dtype=np.float64).T) for pairs in self.columns.values() if pairs]
+        return sum(found) / max(1, len(found))
+
+
+Scores = LabelScores | NumberScores
+
 Columns = Mapping[str, tuple[str | None, ...]]
 
 
 def count_labels(
-    pairs: Iterable[tuple[Mapping[str, tuple[str, ...]], Columns]], ignore: Collection[str] = ()
+    pairs: Iterable[tuple[Mapping[str, tuple[str, ...]], Columns]], ignore: Collection[str] = (), *, whole: bool = False
 ) -> LabelScores:
     """Count answers against the data: pairs of (answered columns, true columns). Unknown and ignored labels do not
     count; a label that was never seen in training counts as missed."""
-    scores = LabelScores()
+    scores = LabelScores(whole=whole)
     for answered, true in pairs:
         whole = True
         scores.items += 1
@@ -73,6 +100,7 @@ def count_labels(
                 counts.gold[label] += 1
                 counts.predicted[answer] += 1
                 counts.right[label] += answer == label
+                counts.pairs[label, answer] += 1
                 whole &= answer == label
         scores.right_items += whole
     return scores
@@ -88,4 +116,81 @@ def exact(scores: LabelScores) -> float:
     return scores.right_items / max(1, scores.items)
 
 
-METRICS: dict[str, Callable[[LabelScores], float]] = {"accuracy": accuracy, "exact": exact}
+def macro_f1(scores: LabelScores) -> float:
+    """The mean of all labels' F1, so that rare labels weigh as much as frequent ones; the mean over the columns."""
+    found = []
+    for counts in scores.columns.values():
+        each = [both for _, count, _, _, both in counts.table() if count]
+        found.append(sum(each) / max(1, len(each)))
+    return sum(found) / max(1, len(found))
+
+
+def collect_numbers(
+    pairs: Iterable[tuple[Mapping[str, tuple[str, ...]], Columns]], ignore: Collection[str] = ()
+) -> NumberScores:
+    """Set answers beside the data: pairs of (answered columns, true columns)."""
+    scores = NumberScores()
+    for answered, true in pairs:
+        scores.items += 1
+        for column, values in true.items():
+            found = scores.columns.setdefault(column, [])
+            for answer, value in zip(answered[column], values, strict=False):
+                if value is not None and value not in ignore:
+                    found.append((float(answer), float(value)))
+    return scores
+
+
+def pearson(answered: np.ndarray, true: np.ndarray) -> float:
+    """How well a straight line leads from the one to the other, -1 to 1; 0 where either does not vary."""
+    one, other = answered - answered.mean(), true - true.mean()
+    length = math.sqrt(float(one @ one) * float(other @ other))
+    return float(one @ other) / length if length else 0.0
+
+
+def spearman(answered: np.ndarray, true: np.ndarray) -> float:
+    """Pearson's correlation of the ranks; equal numbers share the mean of theirs."""
+    return pearson(_ranks(answered), _ranks(true))
+
+
+def rmse(answered: np.ndarray, true: np.ndarray) -> float:
+    """The root of the mean squared error, in the target's own unit."""
+    return math.sqrt(float(np.mean((answered - true) ** 2)))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[places]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure of scores.
+
+    sign:  1 if more of it is better, -1 if less
+    share: whether it is a share, shown in percent
+    """
+
+    of: Callable[[Any], float]
+    sign: int = 1
+    share: bool = True
+
+
+METRICS: dict[str, Metric] = {
+    "accuracy": Metric(accuracy),
+    "exact": Metric(exact),
+    "macro_f1": Metric(macro_f1),
+    "pearson": Metric(lambda scores: scores.mean(pearson), share=False),
+    "spearman": Metric(lambda scores: scores.mean(spearman), share=False),
+    "rmse": Metric(lambda scores: scores.mean(rmse), sign=-1, share=False),
+}
+
+# Which are told of labels (for each word, for the whole) and of numbers.
+LABEL_METRICS: dict[bool, tuple[str, ...]] = {False: ("accuracy", "exact"), True: ("accuracy", "macro_f1")}
+NUMBER_METRICS = ("pearson", "spearman", "rmse")
+
+
+def shown(name: str, value: float) -> str:
+    """A score as people read it; names may carry a column, as in "accuracy upos"."""
+    metric = METRICS.get(name.split(" ")[0])
+    return f"{value:.2%}" if metric is None or metric.share else f"{value:.4f}"

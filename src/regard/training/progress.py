@@ -12,6 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from regard.training.metric import shown
+
 # Plain lines between evaluations come at most this often.
 _PLAIN_SECONDS = 10.0
 
@@ -104,7 +106,7 @@ class Plain(Talk):
         self, at: Stand, scores: Mapping[str, float], better: bool, sample: Sequence[tuple[str, str]]
     ) -> None:
         self._said = time.monotonic()
-        said = "  ".join(f"{name} {value:.2%}" for name, value in scores.items())
+        said = "  ".join(f"{name} {shown(name, value)}" for name, value in scores.items())
         loss = f"  loss {self.loss.value:.4f}" if self.loss.value is not None else ""
         self.say(f"  update {_of(at)}  {_clock(at.seconds)}{loss}  dev {said}{'  * best' if better else ''}")
 
@@ -133,7 +135,7 @@ class Picture(Talk):
     ) -> None:
         self.names, self.sample = tuple(scores), sample
         loss = "" if self.loss.value is None else f"{self.loss.value:.4f}"
-        values = [f"{value:.2%}" for value in scores.values()]
+        values = [shown(name, value) for name, value in scores.items()]
         self.rows.append((str(at.update), f"{at.epoch}", _clock(at.seconds), loss, *values, "* best" if better else ""))
 
     def close(self) -> None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.page import code, curve, page, pairs, paragraph, section, table
-from regard.training.metric import LabelScores
+from regard.training.metric import LabelScores, Scores, shown
 
-# At most so many wrong answers are shown.
+# At most so many wrong answers are shown, and so many labels stand in a table of confusions.
 _SAMPLES = 12
+_CONFUSED = 30
 
 
 @dataclass(frozen=True)
@@ -26,23 +27,26 @@ class Report:
 
     name: str
     history: Sequence[Mapping[str, Any]]
-    scores: Mapping[str, LabelScores]
-    floors: Mapping[str, Mapping[str, LabelScores]]
+    scores: Mapping[str, Scores]
+    floors: Mapping[str, Mapping[str, Scores]]
     samples: Sequence[tuple[Sequence[str], Sequence[str | None], Sequence[str]]]
     facts: Mapping[str, object]
     recipe: str
+    metric: str
 
     def html(self) -> str:
         """The page."""
         parts = [self._curves(), *(self._scores(part) for part in self.scores)]
-        parts += [self._labels(part, scores) for part, scores in list(self.scores.items())[-1:]]
-        parts += [self._samples(), section("Machine and data", pairs(self.facts)), section("Recipe", code(self.recipe))]
+        last, scores = list(self.scores.items())[-1]
+        if isinstance(scores, LabelScores):
+            parts += [self._labels(last, scores), *self._confusions(last, scores), self._samples()]
+        parts += [section("Machine and data", pairs(self.facts)), section("Recipe", code(self.recipe))]
         return page(f"Report: {self.name}", *parts, subtitle="trained with regard")
 
     def _curves(self) -> str:
         names = [name for name in (self.history[-1]["scores"] if self.history else {})]
         shown = {f"dev {name}": [(row["update"], row["scores"][name]) for row in self.history] for name in names}
-        floors = {name: scores.values()["accuracy"] for name, scores in self.floors.get("dev", {}).items()}
+        floors = {name: scores.values()[self.metric] for name, scores in self.floors.get("dev", {}).items()}
         losses = {"loss of a label": [(row["update"], row["loss"]) for row in self.history if row["loss"] is not None]}
         return section(
             "How it learnt",
@@ -52,10 +56,10 @@ class Report:
 
     def _scores(self, part: str) -> str:
         model, floors = self.scores[part].values(), self.floors[part]
-        rows = [["this model", *(percent(model[name]) for name in model)]]
+        rows = [["this model", *(shown(name, model[name]) for name in model)]]
         for name, scores in floors.items():
             values = scores.values()
-            rows.append([name, *(percent(values[metric]) for metric in model)])
+            rows.append([name, *(shown(metric, values[metric]) for metric in model)])
         items = f"{self.scores[part].items:,} items"
         return section(f"Scores on {part}", table(["", *model], rows, highlight=0), note=f"{items}; floors beside it")
 
@@ -69,18 +73,38 @@ class Report:
             tables += [paragraph(f"Column {column}"), table(["label", "count", "precision", "recall", "F1"], rows)]
         return section(f"Each label, on {part}", *tables)
 
+    def _confusions(self, part: str, scores: LabelScores) -> list[str]:
+        """Which label is taken for which, where each item has one."""
+        if not scores.whole:
+            return []
+        tables = []
+        for column, counts in scores.columns.items():
+            labels = [label for label, *_ in counts.table()][:_CONFUSED]
+            rows = [[gold, *(counts.pairs[gold, answer] or "" for answer in labels)] for gold in labels]
+            tables += [paragraph(f"Column {column}: rows are true, columns answered"), table(["", *labels], rows)]
+        return [section(f"What is taken for what, on {part}", *tables)]
+
     def _samples(self) -> str:
         tables = [
             table(
                 ["word", "should be", "answered"],
                 [
                     [word, gold or "", answer if answer == gold else f"✗ {answer}"]
-                    for word, gold, answer in zip(words, golds, answers, strict=True)
+                    for word, gold, answer in _rows(words, golds, answers)
                 ],
             )
             for words, golds, answers in self.samples[:_SAMPLES]
         ]
         return section("Where it is wrong", *(tables or [paragraph("Nowhere on this data.")]))
+
+
+def _rows(
+    words: Sequence[str], golds: Sequence[str | None], answers: Sequence[str]
+) -> list[tuple[str, str | None, str]]:
+    """A word each; or the whole text where it has one answer."""
+    if len(golds) == 1 != len(words):
+        return [(" ".join(words), golds[0], answers[0])]
+    return list(zip(words, golds, answers, strict=True))
 
 
 def percent(share: float) -> str:

@@ -22,6 +22,7 @@ from regard.data.batching import Batch, Item, collate, plan
 from regard.errors import RegardError
 from regard.recipe.settings import TrainSettings
 from regard.training.averaging import Average
+from regard.training.metric import METRICS
 from regard.training.objective import known_labels
 from regard.training.progress import Talk
 from regard.training.schedule import factor
@@ -44,6 +45,7 @@ class Progress:
     """Where a run stands: all that is saved beside tensors.
 
     epoch, batch: the next batch to be used; total: the updates in all, None while that is not known
+    best: the best score so far, negative where less is better
     """
 
     update: int = 0
@@ -72,6 +74,7 @@ class Evaluation:
 class Trainer:
     """Trains a model on items; how to evaluate and how to save it is given.
 
+    metric:   the name of the score that the best model is chosen by
     loss:     a batch -> the summed loss of its labels
     evaluate: the model as it stands -> scores on dev
     save:     called when the state should be saved
@@ -82,6 +85,7 @@ class Trainer:
     model: nn.Module
     items: Sequence[Item]
     settings: TrainSettings
+    metric: str
     loss: Callable[[Batch], Tensor]
     evaluate: Callable[[], Evaluation]
     save: Callable[[Trainer], None]
@@ -236,7 +240,7 @@ class Trainer:
         self.average.add(self.model)
         with self.average.applied(self.model):
             found = self.evaluate()
-            score = found.scores[self.settings.metric]
+            score = found.scores[self.metric] * METRICS[self.metric].sign
             better = progress.best is None or score > progress.best
             if better:
                 progress.best, progress.best_update, progress.evaluations_since_best = score, progress.update, 0

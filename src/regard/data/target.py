@@ -1,0 +1,80 @@
+"""What is learnt: labels or numbers, as the network sees them and as people do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from regard.data.example import Example
+from regard.data.labels import Labels
+from regard.errors import DataError
+
+
+class Target(Protocol):
+    """A target column: text in files ↔ numbers in the network."""
+
+    def encode(self, values: Iterable[str | None]) -> tuple[int, ...] | tuple[float, ...]:
+        """What the network should answer."""
+
+    def decode(self, answer: float) -> str:
+        """What the network's answer means."""
+
+    def saved(self) -> Any:
+        """As JSON, for labels.json."""
+
+
+class Numbers:
+    """The numbers of one target column; the network sees them in units of their spread around their mean."""
+
+    def __init__(self, mean: float, deviation: float) -> None:
+        self.mean = mean
+        self.deviation = deviation
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], column: str, ignore: Collection[str]) -> Numbers:
+        """Mean and spread of a column. What is no number is named with its place."""
+        numbers = [
+            number(value, example.place)
+            for example in examples
+            for value in example.labels[column]
+            if value is not None and value not in ignore
+        ]
+        if not numbers:
+            raise DataError(f"the column {column} holds no number to learn; is data.target the right column?")
+        mean = math.fsum(numbers) / len(numbers)
+        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in numbers) / len(numbers))
+        # All targets equal: there is nothing to learn but the mean.
+        return cls(mean, deviation or 1.0)
+
+    def encode(self, values: Iterable[str | None]) -> tuple[float, ...]:
+        return tuple(math.nan if value is None else (float(value) - self.mean) / self.deviation for value in values)
+
+    def decode(self, answer: float) -> str:
+        return f"{answer * self.deviation + self.mean:.6g}"
+
+    def saved(self) -> dict[str, float]:
+        return {"mean": self.mean, "deviation": self.deviation}
+
+
+def number(text: str, place: object) -> float:
+    """A finite number, or a refusal that names the place."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{place}: the target {text!r} is not a number")
+    return value
+
+
+def target_from(saved: Any, where: str) -> Target:
+    """A target that was saved; `where` is for the message if it cannot be read."""
+    if isinstance(saved, Mapping):
+        try:
+            return Numbers(float(saved["mean"]), float(saved["deviation"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{where} is damaged: {error}") from None
+    if not isinstance(saved, list) or not saved or not all(isinstance(name, str) for name in saved):
+        raise DataError(f"{where} is damaged: it is no list of texts")
+    return Labels(saved)

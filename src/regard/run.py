@@ -1,0 +1,99 @@
+"""A run that can be asked: loaded from its folder, it predicts, evaluates and shows what attention does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.corpus import Pairs, given_corpus, read_part, reader_of, splitter
+from regard.data.example import Example
+from regard.data.lines import read_lines
+from regard.data.reading import Reader, guess_format, guess_table
+from regard.data.text import Text
+from regard.errors import DataError
+from regard.folder import load_model, model_folder
+from regard.look.look import Look, look
+from regard.predict import Answer, Predictor
+from regard.recipe.settings import Recipe
+from regard.scoring import Scored, score
+
+
+@dataclass
+class Run:
+    """A model and the folder it lives in; what `regard.train` and `regard.load` give."""
+
+    folder: Path
+    recipe: Recipe
+    predictor: Predictor
+
+    def predict(self, items: str | Path | Iterable[str | Sequence[str] | Example]) -> list[Answer]:
+        """An answer for each item, in order. Items are lines of text, sequences of words, or all that is in a file
+        (given as a Path)."""
+        return list(self.answers(items))
+
+    def answers(self, items: str | Path | Iterable[str | Sequence[str] | Example]) -> Iterator[Answer]:
+        """The same one after the other, in memory that does not grow."""
+        if isinstance(items, Path):
+            return self.predictor.predict(self.read(items, self.reader(items)))
+        return self.predictor.predict(map(self._example, [items] if isinstance(items, str) else items))
+
+    def reader(self, path: str | Path, format: str = "guess") -> Reader:
+        """How a file without targets is read: as what it looks like, and the standard input as lines of text."""
+        if format == "guess":
+            format = self._looks_like(path)
+        if format == "text":
+            return Text(splitter(self.recipe), whole=self.predictor.whole)
+        return reader_of(self.recipe, path, format=format, target=tuple(self.predictor.targets), predicting=True)
+
+    def _looks_like(self, path: str | Path) -> str:
+        errors = self.recipe.data.encoding_errors
+        if str(path) == "-":
+            return "text"
+        if self.predictor.whole:
+            # A line of text may hold tabs and commas: only what was trained on tables is read as one.
+            guessed = guess_table(path, errors)
+            return guessed if guessed == self._trained_on(guess_table) else "text"
+        guessed = guess_format(path, errors)
+        return "text" if guessed == "columns" and self._trained_on(guess_format) != "columns" else guessed
+
+    def _trained_on(self, guess: Callable[[str], str]) -> str:
+        data = self.recipe.data
+        if data.format != "guess":
+            return data.format
+        return guess(data.train[0]) if Path(data.train[0]).exists() else "text"
+
+    def read(self, path: str | Path, reader: Reader) -> Iterator[Example]:
+        """The examples of a file without labels, one after the other."""
+        for found in reader.examples(read_lines(path, self.recipe.data.encoding_errors), str(path)):
+            if isinstance(found, DataError):
+                raise found
+            yield found
+
+    def evaluate(self, data: str | Path | Pairs) -> Scored:
+        """The model's scores on data with targets, and its answers."""
+        if isinstance(data, str | Path):
+            examples: Sequence[Example] = read_part(self.recipe, [str(data)])
+        else:
+            examples = given_corpus(self.recipe, {"train": data, "dev": data}, lambda sentence: None).train
+        return score(self.predictor, examples, self.recipe.data.ignore)
+
+    def look(self, item: str | Sequence[str] | Example) -> Look:
+        """The answer to one item, and what attention did for it."""
+        return look(self.predictor, self._example(item))
+
+    def _example(self, item: str | Sequence[str] | Example) -> Example:
+        if isinstance(item, Example):
+            return item
+        words = splitter(self.recipe)(item) if isinstance(item, str) else tuple(item)
+        return Example(words, whole=self.predictor.whole)
+
+
+def load(run: str | Path, *, trust_code: bool = False) -> Run:
+    """The best model of a run (or the model in the folder itself), ready to predict.
+
+    trust_code: let code that came with the run be run
+    """
+    folder = model_folder(run)
+    loaded = load_model(folder, trust_code=trust_code)
+    return Run(Path(run), loaded.recipe, loaded.predictor)

@@ -1,0 +1,76 @@
+"""A model's answers held against the data: scores, what is wrong, and the floors beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from regard.corpus import Corpus
+from regard.data.example import Example
+from regard.data.labels import Labels
+from regard.data.target import Numbers
+from regard.errors import DataError
+from regard.predict import Answer, Predictor
+from regard.training.floor import label_floors, number_floors
+from regard.training.metric import LabelScores, NumberScores, Scores, collect_numbers, count_labels
+
+# An item that is wrong somewhere: its words, what it should be and what was answered.
+Wrong = tuple[Sequence[str], Sequence[str | None], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores on a set of items, and the answers they were counted from.
+
+    unseen: labels of the data that training never saw; they count as missed
+    """
+
+    scores: Scores
+    answers: Sequence[Answer]
+    unseen: Sequence[str] = ()
+
+    @property
+    def values(self) -> dict[str, float]:
+        return self.scores.values()
+
+    def wrong(self) -> Iterator[Wrong]:
+        """Items that are not wholly right in their first column."""
+        for answer in self.answers:
+            column, answered = next(iter(answer.columns.items()))
+            true = answer.example.labels[column]
+            if isinstance(self.scores, LabelScores) and answered != true:
+                yield answer.words, true, answered
+
+
+def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[str]) -> Scored:
+    """Answer examples with targets and count what is right. Labels that training never saw are missed, and named."""
+    answers = list(predictor.predict(examples))
+    for column in predictor.targets:
+        if examples and column not in examples[0].labels:
+            raise DataError(f"{examples[0].place}: there is no column {column} to score against")
+    pairs = [(answer.columns, answer.example.labels) for answer in answers if answer.probabilities or answer.words]
+    scores: LabelScores | NumberScores
+    if any(isinstance(target, Numbers) for target in predictor.targets.values()):
+        scores = collect_numbers(pairs, ignore)
+        return Scored(scores, answers)
+    scores = count_labels(pairs, ignore, whole=predictor.whole)
+    unseen = [
+        label
+        for column, counts in scores.columns.items()
+        for label in sorted(counts.gold)
+        if label not in _labels(predictor, column).numbers
+    ]
+    return Scored(scores, answers, unseen)
+
+
+def floors(corpus: Corpus, examples: Sequence[Example], ignore: Sequence[str], *, numbers: bool) -> dict[str, Scores]:
+    """What is reached without a network, on the same items."""
+    if numbers:
+        return dict(number_floors(corpus.train, examples, corpus.columns, ignore))
+    return dict(label_floors(corpus.train, examples, corpus.columns, ignore))
+
+
+def _labels(predictor: Predictor, column: str) -> Labels:
+    target = predictor.targets[column]
+    assert isinstance(target, Labels)
+    return target
