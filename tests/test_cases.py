@@ -122,7 +122,7 @@ def test_an_ignored_label_is_neither_learnt_nor_scored(tmp_path):
     values = small.recipe()
     values["data"] = {"train": str(tmp_path / "train.conllu"), "ignore": ["DET", "PRON"], "format": "conllu"}
     run = package.train(values, run=tmp_path / "run")
-    assert not {"DET", "PRON"} & set(run.predictor.labels["upos"].names)
+    assert not {"DET", "PRON"} & set(run.predictor.targets["upos"].names)
     found = run.evaluate(tmp_path / "test.conllu")
     assert not {"DET", "PRON"} & set(found.scores.columns["upos"].gold)
 

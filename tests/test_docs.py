@@ -64,7 +64,7 @@ def test_the_python_of_the_readme_runs(folder, monkeypatch):
 def test_the_demo_keeps_its_promises(folder):
     """At least 98 % of unseen sentences wholly right, 99.5 % of words; a word alone tells no more than a list."""
     from regard.demo.story import answered, looked_up, shares, write_data
-    from regard.experiment import load
+    from regard.run import load
 
     parts = write_data(folder / "again")
     test = folder / "again" / "test.conllu"

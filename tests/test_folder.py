@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import regard
-from regard.build import build, learn_labels, learn_tokenizer
+from regard.build import build, learn_targets, learn_tokenizer
 from regard.data.columns import Columns
 from regard.data.example import Example
 from regard.data.lines import read_lines
@@ -70,7 +70,7 @@ def saved(
     """A run with a small model in its best/."""
     given = recipe() if given is None else given
     columns = list(examples[0].labels)
-    tokenizer, labels = learn_tokenizer(given, examples), learn_labels(given, examples, columns)
+    tokenizer, labels = learn_tokenizer(given, examples), learn_targets(given, examples, columns)
     predictor = build(given, tokenizer, labels, code=code)
     predictor.model.eval()
     with replacing(folder / "best") as new:
@@ -129,7 +129,7 @@ def test_training_data_without_o_and_dev_labels_unseen_in_training_are_no_fault(
     found = score(saved(tmp_path, examples=train), dev, ())
     assert found.unseen == ["B-LOC"]
     assert found.scores.columns["-1"].gold == {"B-LOC": 1, "O": 1} and found.scores.columns["-1"].right["B-LOC"] == 0
-    assert set(saved(tmp_path, examples=without).labels["-1"].names) == {"B-DOC", "I-DOC"}
+    assert set(saved(tmp_path, examples=without).targets["-1"].names) == {"B-DOC", "I-DOC"}
 
 
 # Which folder is meant
@@ -225,9 +225,12 @@ BROKEN = [
     (LABELS, "[]", "is damaged: it is no table"),
     (LABELS, "{}", "does not fit its recipe: "),
     (LABELS, '{"upos": ["A"]}', "does not fit its recipe: "),
-    (LABELS, '{"upos": 3}', "is damaged: the labels of upos are no list of texts"),
-    (LABELS, '{"upos": []}', "is damaged: the labels of upos are no list of texts"),
-    (LABELS, '{"upos": [1, 2, 3, 4, 5]}', "is damaged: the labels of upos are no list of texts"),
+    (LABELS, '{"upos": 3}', "labels.json, upos, is damaged: it is no list of texts"),
+    (LABELS, '{"upos": []}', "labels.json, upos, is damaged: it is no list of texts"),
+    (LABELS, '{"upos": {"mean": 1.0}}', "labels.json, upos, is damaged: 'deviation'"),
+    (LABELS, '{"upos": {"mean": "a", "deviation": 1.0}}', "labels.json, upos, is damaged: could not convert"),
+    (LABELS, '{"upos": {"mean": 1.0, "deviation": 2.0}}', "does not fit its recipe: "),
+    (LABELS, '{"upos": [1, 2, 3, 4, 5]}', "labels.json, upos, is damaged: it is no list of texts"),
 ]
 
 

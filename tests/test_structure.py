@@ -18,6 +18,7 @@ from regard.data.tokenizer import TOKENIZERS
 from regard.layers import ACTIVATIONS, NORMS
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
+from regard.models.gather import POOLINGS
 from regard.recipe import NAMES
 from regard.training.metric import METRICS
 from regard.training.schedule import SCHEDULES
@@ -34,8 +35,9 @@ ROWS = (
     ("predict", "machine"),
     ("look", "training"),
     ("build", "corpus"),
-    ("folder",),
-    ("experiment", "init", "doctor", "runs"),
+    ("folder", "scoring"),
+    ("run", "init", "doctor", "runs"),
+    ("experiment",),
     ("demo",),
     ("cli",),
     ("__main__", "__init__"),
@@ -53,6 +55,7 @@ TABLES = {
     "model.normalizer": NORMALIZERS,
     "model.position": POSITIONS,
     "model.norm": NORMS,
+    "model.pooling": POOLINGS,
     "model.norm_place": PLACES,
     "train.schedule": SCHEDULES,
     "train.metric": METRICS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.errors import RegardError
+from regard.errors import RegardError, nearest
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +39,9 @@ def main() -> None:
     except RegardError as error:
         print(f"regard: {error}", file=sys.stderr)
         sys.exit(2)
+    except PermissionError as error:
+        print(f"regard: {error.filename} may not be read or written by you", file=sys.stderr)
+        sys.exit(2)
     except BrokenPipeError:  # whoever read our output has gone; there is nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -49,29 +52,37 @@ def main() -> None:
 
 @app.command()
 def demo(
+    story: Annotated[str, typer.Argument(metavar="[label|value]", help="One story; all if not given.")] = "all",
     folder: Annotated[Path, typer.Option("--out", help="Where its files and runs are put.")] = Path("regard-demo"),
 ) -> None:
-    """A story in a minute, offline: words with two readings, told apart by their neighbours."""
-    from regard.demo.story import tell
+    """Stories told in a minute or two, offline: a label for each word, one value for the whole."""
+    from regard.demo import names
+    from regard.demo import story as words
 
-    tell(folder, _console(stderr=False))
+    tellers = {"label": words.tell, "value": names.tell}
+    if story not in (*tellers, "all"):
+        raise RegardError(f"there is no story {story}; there are {', '.join(tellers)}{nearest(story, tellers)}")
+    for name, tell in tellers.items():
+        if story in (name, "all"):
+            tell(folder, _console(stderr=False))
 
 
 @app.command()
 def init(
-    task: Annotated[str, typer.Argument(help="What is to be learnt: label (a label for each word).")],
+    task: Annotated[str, typer.Argument(help="label (for each word), classify or regress (for the whole).")],
     data: Annotated[list[str], typer.Option("--data", metavar="TRAIN [DEV [TEST]]", help="One to three files.")],
     more: Annotated[list[str] | None, typer.Argument(metavar="[DEV [TEST]]", help="The other files.")] = None,
     out: Annotated[Path, typer.Option("--out", help="The recipe to write.")] = Path("recipe.toml"),
     target: Annotated[str, typer.Option("--target", help="Columns to learn, as in upos,feats or 4.")] = "",
-    format: Annotated[str, typer.Option("--format", help="conllu or columns; guessed by the contents.")] = "guess",
+    source: Annotated[str, typer.Option("--source", help="The column to read; several are joined.")] = "",
+    format: Annotated[str, typer.Option("--format", help="As in data.format; guessed by the contents.")] = "guess",
 ) -> None:
     """Look at your data and write a complete, commented recipe for it."""
     from regard.init import read_data
 
     if out.exists():
         raise RegardError(f"{out} exists already; name another file with --out")
-    reading = read_data(task, [*data, *(more or [])], out, target=[t for t in target.split(",") if t], format=format)
+    reading = read_data(task, [*data, *(more or [])], out, target=_names(target), source=_names(source), format=format)
     _say("\n".join(reading.told))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(reading.text, encoding="utf-8")
@@ -200,6 +211,10 @@ def doctor(
 
     found = {**environment(), **extras()}
     print("\n".join(f"{name:<12} {value}" for name, value in found.items())) if not as_json else _print_json(found)
+
+
+def _names(listed: str) -> list[str]:
+    return [name for name in listed.split(",") if name]
 
 
 def _console(stderr: bool = True) -> Console:

@@ -19,6 +19,7 @@ from regard.data.target import Numbers, Target
 from regard.errors import FolderError, RegardError
 from regard.folder import (
     WEIGHTS,
+    append_line,
     load_model,
     load_tensors,
     load_weights,
@@ -244,7 +245,9 @@ class _Training:
             self.named.update(new)
             self.talk.say(f"labels in dev that training never saw, counted as missed: {', '.join(new)}")
         wrong = next(found.wrong(), None)
-        return Evaluation(found.values, () if wrong is None else _sample(*wrong))
+        if wrong is None:
+            return Evaluation(found.values)
+        return Evaluation(found.values, _whole_sample(*wrong) if self.predictor.whole else _sample(*wrong))
 
     def _keep(self, trainer: Trainer) -> None:
         with replacing(self.folder / "best") as folder:
@@ -337,8 +340,7 @@ class _Listener(Talk):
             "best": better,
         }
         self.training.history.append(row)
-        with (self.training.folder / METRICS).open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(row) + "\n")
+        append_line(self.training.folder / METRICS, json.dumps(row))
 
 
 def _sample(
@@ -352,6 +354,13 @@ def _sample(
 
     marked = (answer if answer == gold else answer.lower() for answer, gold in zip(answers, golds, strict=True))
     return ("sample", line(words)), ("wanted", line(golds)), ("got", line(marked))
+
+
+def _whole_sample(
+    words: Sequence[str], golds: Sequence[str | None], answers: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """A wrong answer to a whole text."""
+    return ("sample", " ".join(words)), ("wanted", str(golds[0])), ("got", "".join(answers))
 
 
 def _described(target: Target) -> str:

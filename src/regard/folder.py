@@ -105,6 +105,15 @@ def write_file(path: Path, text: str) -> None:
         raise FolderError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def append_line(path: Path, line: str) -> None:
+    """One more line at the end of a file."""
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+    except OSError as error:
+        raise FolderError(f"cannot write {path}: {error.strerror or error}") from None
+
+
 def save_model(folder: Path, predictor: Predictor, recipe: Recipe, *, code: Path | None, card: str) -> None:
     """A model with all it needs, into an empty folder."""
     save_tensors(folder / WEIGHTS, unique_tensors(predictor.model))

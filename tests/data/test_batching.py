@@ -1,6 +1,7 @@
 """Batches under a budget, in an order that (seed, epoch) decides."""
 
 import json
+import math
 import random
 from pathlib import Path
 
@@ -95,8 +96,12 @@ def test_nothing_makes_no_batches() -> None:
 
 
 def words(*numbers: int, labels: tuple[int, ...] | None = None, letters: bool = False) -> Item:
-    encoded = Encoded(words=numbers, letters=tuple((2, number, 3) for number in numbers) if letters else ())
-    return Item(encoded, {"upos": numbers if labels is None else labels}, len(numbers))
+    encoded = Encoded(
+        words=numbers,
+        letters=tuple((2, number, 3) for number in numbers) if letters else (),
+        affixes=tuple((number, number + 1, 1) for number in numbers) if letters else (),
+    )
+    return Item(encoded, {"upos": numbers if labels is None else labels}, len(numbers), len(numbers))
 
 
 def pieces(*word_of_piece: int) -> Item:
@@ -104,6 +109,7 @@ def pieces(*word_of_piece: int) -> Item:
     return Item(
         Encoded(pieces=tuple(range(5, 5 + len(word_of_piece))), word_of_piece=word_of_piece),
         {"upos": (1,) * count},
+        count,
         count,
     )
 
@@ -114,6 +120,7 @@ def test_padding_is_ignored_and_real_labels_stay() -> None:
     assert batch.labels["upos"].tolist() == [[IGNORED, 4, IGNORED], [7, 5, 3], [2, IGNORED, IGNORED]]
     assert batch.inputs["word_numbers"].tolist() == [[11, 13, 0], [7, 5, 3], [2, 0, 0]]
     assert batch.inputs["lengths"].tolist() == batch.inputs["words"].tolist() == [2, 3, 1]
+    assert batch.inputs["answers"].tolist() == [2, 3, 1]
     assert batch.size == 9
 
 
@@ -130,16 +137,40 @@ def test_each_distinct_spelling_stands_once() -> None:
     letters, spellings = batch.inputs["letters"], batch.inputs["spellings"]
     assert letters[0].tolist() == [0, 0, 0] and sorted(letters[1:].tolist()) == [[2, 5, 3], [2, 7, 3]]
     assert letters[spellings].tolist() == [[[2, 7, 3], [2, 5, 3], [2, 7, 3]], [[2, 5, 3], [0, 0, 0], [0, 0, 0]]]
+    affixes = batch.inputs["affixes"]
+    assert affixes[spellings].tolist() == [[[7, 8, 1], [5, 6, 1], [7, 8, 1]], [[5, 6, 1], [0, 0, 0], [0, 0, 0]]]
 
 
 def test_several_columns_are_padded_alike() -> None:
     items = [
-        Item(Encoded(words=(2, 3)), {"a": (0, 1), "b": (1, IGNORED)}, 2),
-        Item(Encoded(words=(4,)), {"a": (2,), "b": (3,)}, 1),
+        Item(Encoded(words=(2, 3)), {"a": (0, 1), "b": (1, IGNORED)}, 2, 2),
+        Item(Encoded(words=(4,)), {"a": (2,), "b": (3,)}, 1, 1),
     ]
     batch = collate(items, [0, 1])
     assert batch.labels["a"].tolist() == [[0, 1], [2, IGNORED]]
     assert batch.labels["b"].tolist() == [[1, IGNORED], [3, IGNORED]]
+
+
+def whole(*numbers: int, **labels: tuple[float, ...]) -> Item:
+    return Item(Encoded(words=numbers), labels, len(numbers), 1)
+
+
+def test_the_whole_has_one_answer_however_many_words_it_has() -> None:
+    batch = collate([whole(7, 5, 3, a=(2,)), whole(2, a=(IGNORED,))], [0, 1])
+    assert batch.labels["a"].tolist() == [[2], [IGNORED]] and not batch.labels["a"].is_floating_point()
+    assert batch.inputs["answers"].tolist() == [1, 1] and batch.inputs["words"].tolist() == [3, 1]
+
+
+def test_numbers_that_are_unknown_or_missing_are_not_a_number() -> None:
+    batch = collate([whole(7, 5, a=(0.5,)), whole(2, a=(math.nan,)), whole(3)], [0, 1, 2])
+    assert batch.labels["a"].dtype == torch.float32
+    assert batch.labels["a"].isnan().tolist() == [[False], [True], [True]] and batch.labels["a"][0].item() == 0.5
+
+
+def test_padding_of_numbers_is_not_a_number() -> None:
+    items = [Item(Encoded(words=(2, 3)), {"a": (0.5, -1.5)}, 2, 2), Item(Encoded(words=(4,)), {"a": (2.0,)}, 1, 1)]
+    labels = collate(items, [0, 1]).labels["a"]
+    assert labels[0].tolist() == [0.5, -1.5] and labels[1, 0].item() == 2.0 and labels[1, 1].isnan()
 
 
 def test_batches_hold_all_items_once() -> None:

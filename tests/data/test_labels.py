@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from regard.build import learn_labels
+from regard.build import learn_targets
 from regard.data.batching import IGNORED
 from regard.data.example import Example, Place
 from regard.data.labels import SCHEMES, Labels, check_scheme, first_wrong
@@ -169,4 +169,4 @@ def test_after_an_unknown_label_anything_may_stand() -> None:
 
 def test_after_an_ignored_label_anything_may_stand() -> None:
     recipe = recipe_from({"data": {"train": "a", "ignore": ["_"]}, "output": {"crf": True, "scheme": "IOB2"}})
-    assert learn_labels(recipe, [example("B-A", "_", "I-A")], ["ner"])["ner"].names == ("B-A", "I-A")
+    assert learn_targets(recipe, [example("B-A", "_", "I-A")], ["ner"])["ner"].saved() == ["B-A", "I-A"]

@@ -7,7 +7,7 @@ import pytest
 
 from regard.data.columns import Columns
 from regard.data.conllu import Conllu
-from regard.data.reading import READERS, guess_format, read_examples, reader_for
+from regard.data.reading import TABLE_READERS, WORD_READERS, guess_format, read_examples, reader_for
 from regard.data.text import Text
 from regard.errors import DataError, RegardError
 
@@ -97,10 +97,15 @@ def test_a_format_that_is_given_is_not_guessed(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(
-        RegardError, match=f"unknown data.format conlu; known: {', '.join(READERS)}; did you mean conllu"
-    ):
+    known = ", ".join(WORD_READERS)
+    with pytest.raises(RegardError, match=f"a label for each word conlu; known: {known}; did you mean conllu"):
         reader_for(file(tmp_path, "x"), "conlu", None, ())
+
+
+@pytest.mark.parametrize("format", TABLE_READERS)
+def test_a_table_has_no_label_for_each_word(format: str, tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match=f"unknown data.format of a label for each word {format}; known: "):
+        reader_for(file(tmp_path, "x"), format, None, ())
 
 
 def test_several_files_are_read_in_their_order(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from regard.data.text import SPLITS, Text, at_punctuation, at_spaces, each_sign
 
 
 def test_n_lines_in_are_n_examples_out(cases: Path) -> None:
-    found = list(Text("spaces").examples(read_lines(cases / "b38_blank_src.txt"), "a"))
+    found = list(Text(at_spaces).examples(read_lines(cases / "b38_blank_src.txt"), "a"))
     assert len(found) == 6
     words = [example.words for example in found if isinstance(example, Example)]
     assert all(words[place] == () for place in (1, 2, 3)) and words[0] and words[5]

@@ -13,12 +13,14 @@ from regard.data.lines import read_lines
 from regard.data.text import at_punctuation
 from regard.data.tokenizer import (
     LONGEST_WORD,
+    SHAPES,
     TOKENIZERS,
     UNKNOWN,
     Tokenizer,
     TokenizerSettings,
     Vocabulary,
     WordCharacterTokenizer,
+    shape,
     tokenizer_from_json,
     tokenizer_to_json,
 )
@@ -68,6 +70,8 @@ def test_every_word_has_its_numbers_within_the_vocabulary(kind: str) -> None:
         if "characters" in sizes:
             assert len(found.letters) == len(words) and all(found.letters)
             assert all(1 <= number < sizes["characters"] for word in found.letters for number in word)
+            assert all(1 <= number < sizes["affixes"] for *ends, _ in found.affixes for number in ends)
+            assert len(found.affixes) == len(words) and all(1 <= kind <= len(SHAPES) for *_, kind in found.affixes)
         if "pieces" in sizes:
             assert sorted(set(found.word_of_piece)) == list(range(len(words)))
             assert list(found.word_of_piece) == sorted(found.word_of_piece)
@@ -90,13 +94,14 @@ def test_the_numbers_of_a_word_do_not_depend_on_its_neighbours(kind: str) -> Non
     alone = [tokenizer.encode([word]) for word in ("saw", "unheard-of", "café")]
     assert together.words == tuple(number for one in alone for number in one.words)
     assert together.letters == tuple(word for one in alone for word in one.letters)
+    assert together.affixes == tuple(word for one in alone for word in one.affixes)
     assert together.pieces == tuple(piece for one in alone for piece in one.pieces)
 
 
 @kinds
 def test_nothing_is_no_numbers(kind: str) -> None:
     found = learnt(kind).encode(())
-    assert (found.words, found.letters, found.pieces, found.word_of_piece) == ((), (), (), ())
+    assert (found.words, found.letters, found.affixes, found.pieces, found.word_of_piece) == ((), (), (), (), ())
 
 
 @kinds
@@ -171,6 +176,43 @@ def test_the_vocabulary_holds_the_most_frequent_within_its_size() -> None:
     for kind in ("words", "words+characters", "characters"):
         sizes = learnt(kind, size=5).sizes()
         assert sizes.get("words", sizes.get("pieces")) == 5
+
+
+def test_words_that_begin_or_end_alike_share_those_numbers() -> None:
+    tokenizer = learnt("words+characters", [("sing", "singing", "Single", "ringing", "x")])
+    sing, singing, single, ringing, new = tokenizer.encode(["sing", "singing", "Single", "ringing", "xyz"]).affixes
+    assert sing[0] == singing[0] == single[0] > 1, "all begin with sin, whatever their case"
+    assert sing[1] == singing[1] == ringing[1] > 1, "all end in ing"
+    assert len({sing[0], sing[1]}) == 2, "a beginning is another thing than an end"
+    assert single[1] == ringing[0] == new[0] == new[1] == 1, "what stands in one word only is unknown"
+
+
+def test_a_word_shorter_than_three_letters_begins_and_ends_with_itself() -> None:
+    tokenizer = learnt("words+characters", [("ab", "AB")])
+    assert tokenizer.sizes()["affixes"] == 2 + 2
+    one, other = tokenizer.encode(["ab", "AB"]).affixes
+    assert one[:2] == other[:2] and one[2] != other[2]
+
+
+def test_affixes_come_once_for_each_distinct_word() -> None:
+    tokenizer = learnt("words+characters", [("saw",) * 7])
+    assert tokenizer.encode(["saw"]).affixes[0][:2] == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["saw", "don't", "naïve", "é"], "in lower case"),
+        (["USA", "U.S.A", "ÉÉ"], "in capitals"),
+        (["Saw", "I", "McDonald"], "with a capital first"),
+        (["7", "2026", "²"], "a number"),
+        (["3.14", "10-000", "7天"], "with a digit"),
+        (["天气", "ﷲ"], "with a letter"),
+        (["...", "", "😀", "\u0301"], "of other signs"),
+    ],
+)
+def test_a_word_has_the_first_shape_that_fits(words: list[str], wanted: str) -> None:
+    assert [list(SHAPES)[shape(word) - 1] for word in words] == [wanted] * len(words)
 
 
 def test_of_a_word_too_long_the_first_and_the_last_letters_are_read() -> None:
@@ -256,6 +298,7 @@ def test_sub_words_are_letters_of_the_text_in_order() -> None:
         "{}",
         '{"kind": "words"}',
         '{"kind": "words", "words": 3, "lowercase": true, "normalize": "none"}',
+        '{"kind": "words+characters", "words": ["a"], "characters": ["a"], "lowercase": true, "normalize": "none"}',
         '{"kind": ["words"]}',
         '{"kind": "subwords", "model": {}, "normalize": "none"}',
     ],

@@ -1,12 +1,14 @@
 """Input parts: numbers become vectors."""
 
+import numpy as np
 import reference
 import torch
-from sharp import close, draw, moved, numpy, stir
+from sharp import close, moved, numpy, stir
 
 from regard.attention import Mask
 from regard.models.inputs import (
     PATTERN_WIDTHS,
+    Affixes,
     Embedding,
     InputPart,
     LetterPatterns,
@@ -89,24 +91,46 @@ def test_hidden_words_are_shown_as_the_unknown_and_padding_never():
     assert torch.equal(part(numbers), part.table(numbers))
 
 
-def test_a_word_is_its_vector_projected():
+def test_a_word_is_its_vector_projected_and_normalised():
     part = stir(WordInput(Embedding(7, 5), 5, 3)).eval()
     inputs = {"word_numbers": torch.tensor([[2, 4, 0]]), "lengths": torch.tensor([2])}
-    close(part(inputs), part.project(part.words.table.weight[inputs["word_numbers"]]), 1e-6)
+    projected = numpy(part.project(part.words.table.weight[inputs["word_numbers"]]))
+    standard = (projected - projected.mean(-1, keepdims=True)) / np.sqrt(projected.var(-1, keepdims=True) + 1e-5)
+    close(part(inputs), standard * numpy(part.norm.scale) + numpy(part.norm.shift), 1e-4)
     assert part.mask(inputs).real_positions(3).tolist() == [[True, True, False]]
-    assert part.answering(part(inputs), inputs).shape == (1, 3, 3)
 
 
-def test_a_word_and_its_letters_stand_side_by_side():
-    part = WordCharacterInput(Embedding(7, 5), patterns().float(), 5, 3).eval()
+# Of each word of LETTERS the numbers of its beginning, end and shape; the third is padding.
+AFFIXES = torch.tensor([[2, 3, 1], [4, 3, 2], [0, 0, 0], [1, 1, 2]])
+
+
+def affixes() -> Affixes:
+    torch.manual_seed(1)
+    return Affixes(5, 3, 2)
+
+
+def test_beginning_end_and_shape_stand_side_by_side_each_from_its_own_table():
+    part = affixes()
+    found = part(AFFIXES)
+    assert found.shape == (4, part.width) == (4, 6)
+    for word, numbers in enumerate(AFFIXES.tolist()):
+        parts = [part.tables[place].table.weight[number] for place, number in enumerate(numbers)]
+        assert torch.equal(found[word], torch.cat(parts))
+    assert (found[2] == 0).all(), "padding has no beginning"
+    moved(part.tables[0].table.weight[1:], part.tables[1].table.weight[1:])
+
+
+def test_a_word_its_letters_and_its_affixes_stand_side_by_side():
+    part = WordCharacterInput(Embedding(7, 5), patterns().float(), affixes(), 5, 3).eval()
     inputs = {
         "word_numbers": torch.tensor([[2, 4, 0], [5, 2, 6]]),
         "lengths": torch.tensor([2, 3]),
         "letters": LETTERS,
+        "affixes": AFFIXES,
         "spellings": torch.tensor([[0, 1, 2], [3, 0, 1]]),
     }
     features = part.features(inputs)
-    spelled = part.letters(LETTERS)
+    spelled = torch.cat((part.letters(LETTERS), part.affixes(AFFIXES)), -1)
     assert features.shape == (2, 3, 5 + spelled.shape[-1]) and part(inputs).shape == (2, 3, 3)
     for item in range(2):
         for place in range(3):
@@ -114,39 +138,12 @@ def test_a_word_and_its_letters_stand_side_by_side():
             close(features[item, place], torch.cat((part.words.table.weight[word], spelled[spelling])), 1e-6)
 
 
-def test_a_words_answer_is_the_mean_of_its_pieces():
+def test_a_piece_is_its_vector_times_the_root_of_its_width():
     part = PieceInput(Embedding(11, 5))
-    inputs = {
-        "piece_numbers": torch.tensor([[2, 3, 4, 5, 6], [7, 8, 0, 0, 0]]),
-        "word_of_piece": torch.tensor([[0, 0, 1, 2, 2], [0, 1, 0, 0, 0]]),
-        "lengths": torch.tensor([5, 2]),
-        "words": torch.tensor([3, 2]),
-    }
-    x = draw(2, 5, 7, dtype=torch.float64)
-    found = part.answering(x, inputs)
-    assert found.shape == (2, 3, 7)
-    wanted = [[x[0, :2].mean(0), x[0, 2], x[0, 3:].mean(0)], [x[1, 0], x[1, 1], torch.zeros(7)]]
-    close(found, torch.stack([torch.stack(row) for row in wanted]), 1e-12)
-    other = x.clone()
-    other[1, 2:] = 9.0
-    assert torch.equal(part.answering(other, inputs), found), "padding counted"
-    other[1, 1] = 9.0
-    moved(part.answering(other, inputs)[1, 1], found[1, 1])
-    assert part(inputs).shape == (2, 5, 5)
+    numbers = torch.tensor([[2, 3, 4, 5, 6], [7, 8, 0, 0, 0]])
+    close(part({"piece_numbers": numbers}), part.pieces.table.weight[numbers] * 5**0.5, 1e-6)
 
 
-def test_a_word_without_pieces_gives_zeros():
-    inputs = {
-        "word_of_piece": torch.tensor([[0, 2]]),
-        "lengths": torch.tensor([2]),
-        "words": torch.tensor([3]),
-    }
-    found = PieceInput(Embedding(5, 3)).answering(draw(1, 2, 3), inputs)
-    assert (found[0, 1] == 0).all() and found.isfinite().all()
-
-
-def test_parts_answer_each_element_unless_they_say_otherwise():
-    x = draw(2, 3, 5)
+def test_what_is_real_is_what_the_lengths_say():
     part, inputs = InputPart(), {"lengths": torch.tensor([3, 2])}
-    assert part.answering(x, inputs) is x
     assert part.mask(inputs).picture(1, 3) == Mask.lengths(torch.tensor([3])).picture(1, 3)

@@ -7,11 +7,12 @@ from sharp import close, encoder, moved, sharpen, stir
 
 from regard.build import ENCODERS
 from regard.data.batching import IGNORED, Item, collate
-from regard.data.tokenizer import TOKENIZERS, TokenizerSettings
+from regard.data.tokenizer import SHAPES, TOKENIZERS, TokenizerSettings
 from regard.layers import NORMS
-from regard.models.inputs import Embedding, LetterPatterns, PieceInput, WordCharacterInput, WordInput
+from regard.models.gather import EachWord
+from regard.models.inputs import Affixes, Embedding, LetterPatterns, PieceInput, WordCharacterInput, WordInput
 from regard.models.model import EncoderModel
-from regard.models.outputs import CrfHead, PerPosition, SoftmaxHead
+from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 
 SENTENCES = ["the old saw saw wood", "I", "see the sea shore again and again", "no saw"]
 TEXTS = [sentence.split() for sentence in SENTENCES]
@@ -22,7 +23,10 @@ WIDTH = 22
 def items(tokens: str) -> tuple[list[Item], dict[str, int]]:
     tokenizer = TOKENIZERS[tokens].learn(TEXTS, TokenizerSettings(300, 1, False, "none"))
     labels = [{"tag": tuple(len(word) % LABELS for word in words)} for words in TEXTS]
-    found = [Item(tokenizer.encode(words), of_item, len(words)) for words, of_item in zip(TEXTS, labels, strict=True)]
+    found = [
+        Item(tokenizer.encode(words), of_item, len(words), len(words))
+        for words, of_item in zip(TEXTS, labels, strict=True)
+    ]
     return found, tokenizer.sizes()
 
 
@@ -32,11 +36,12 @@ def model(tokens: str, sizes: dict[str, int], kind: str = "attention", crf: bool
         read = PieceInput(Embedding(sizes["pieces"], WIDTH))
     elif "characters" in sizes:
         letters = LetterPatterns(sizes["characters"], 5, 3)
-        read = WordCharacterInput(Embedding(sizes["words"], 7), letters, 7, WIDTH)
+        affixes = Affixes(sizes["affixes"], len(SHAPES) + 1, 5)
+        read = WordCharacterInput(Embedding(sizes["words"], 7), letters, affixes, 7, WIDTH)
     else:
         read = WordInput(Embedding(sizes["words"], 7), 7, WIDTH)
     head = (CrfHead if crf else SoftmaxHead)(WIDTH, LABELS)
-    made = EncoderModel(read, encoder(kind, sharp=False, **settings), PerPosition(("tag",), [stir(head)]))
+    made = EncoderModel(read, encoder(kind, sharp=False, **settings), EachWord(), Heads(("tag",), [stir(head)]))
     return sharpen(made, 5.0).double().eval()
 
 
@@ -79,7 +84,7 @@ def test_the_loss_of_a_batch_is_the_sum_of_its_items_and_so_is_the_gradient(toke
     def loss(numbers: list[int]) -> torch.Tensor:
         batch = collate(all_items, numbers)
         return made.output.head("tag").negative_log_likelihood(
-            made(batch.inputs)["tag"], batch.labels["tag"], batch.inputs["words"]
+            made(batch.inputs)["tag"], batch.labels["tag"], batch.inputs["answers"]
         )
 
     # The vectors of padding get no gradient, and those of words that the items do not have none either.

@@ -5,10 +5,10 @@ from itertools import pairwise
 import pytest
 import reference
 import torch
-from sharp import close, draw, moved, numpy
+from sharp import close, draw, moved, numpy, stir
 
 from regard.data.batching import IGNORED
-from regard.models.outputs import CrfHead, PerPosition, SoftmaxHead
+from regard.models.outputs import CrfHead, Heads, NumberHead, SoftmaxHead
 
 LABELS, TIME = 3, 5
 LENGTHS = torch.tensor([TIME, 1, 4, 2])
@@ -198,7 +198,7 @@ def test_softmax_answers_the_largest_score():
 
 def test_each_column_has_its_head():
     torch.manual_seed(0)
-    part = PerPosition(("upos", "deprel"), [SoftmaxHead(7, 3), CrfHead(7, 5)], dropout=0.5).eval()
+    part = Heads(("upos", "deprel"), [SoftmaxHead(7, 3), CrfHead(7, 5)], dropout=0.5).eval()
     x = draw(2, 4, 7)
     scores = part(x)
     assert list(scores) == ["upos", "deprel"]
@@ -206,3 +206,63 @@ def test_each_column_has_its_head():
     assert torch.equal(scores["deprel"], part.head("deprel")(x)) and torch.equal(part(x)["upos"], scores["upos"])
     part.train()
     moved(part(x)["upos"], part(x)["upos"])
+
+
+# Numbers
+
+NUMBERS = torch.tensor([[0.5, -2.0, float("nan")], [float("nan")] * 3, [1.0, float("nan"), 7.0]])
+KNOWN = ~NUMBERS.isnan()
+ANSWERS = torch.tensor([3, 3, 3])
+
+
+def number_head():
+    torch.manual_seed(0)
+    return stir(NumberHead(7)).double()
+
+
+def test_the_loss_of_numbers_is_the_sum_of_squares_of_those_that_are_known():
+    head, x = number_head(), draw(3, 3, 7, dtype=torch.float64)
+    scores = head(x)
+    assert scores.shape == (3, 3, 1)
+    squares = (numpy(scores)[..., 0] - numpy(NUMBERS)) ** 2
+    wanted = sum(square for square, known in zip(squares.ravel(), KNOWN.ravel().tolist(), strict=True) if known)
+    assert head.negative_log_likelihood(scores, NUMBERS, ANSWERS).item() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_numbers_that_are_not_known_have_no_gradient():
+    head, x = number_head(), draw(3, 3, 7, dtype=torch.float64).requires_grad_()
+    head.negative_log_likelihood(head(x), NUMBERS, ANSWERS).backward()
+    assert (x.grad[~KNOWN] == 0).all() and (x.grad[KNOWN] != 0).any(-1).all()
+    assert all(parameter.grad.isfinite().all() for parameter in head.parameters())
+
+
+def test_where_no_number_is_known_there_is_no_loss_and_no_gradient():
+    head, x = number_head(), draw(1, 3, 7, dtype=torch.float64).requires_grad_()
+    loss = head.negative_log_likelihood(head(x), NUMBERS[1:2], ANSWERS[:1])
+    loss.backward()
+    assert loss.item() == 0 and (x.grad == 0).all()
+    assert all((parameter.grad == 0).all() for parameter in head.parameters())
+
+
+def test_a_number_is_answered_as_it_stands_and_nobody_knows_how_sure():
+    head = number_head()
+    scores = head(draw(3, 3, 7, dtype=torch.float64))
+    best = head.best(scores, ANSWERS)
+    assert torch.equal(best, scores[..., 0])
+    assert head.certainty(scores, best, ANSWERS) is None
+
+
+def test_before_training_a_number_is_the_mean():
+    assert (NumberHead(7)(draw(2, 1, 7)) == 0).all()
+
+
+@pytest.mark.parametrize("kind", [SoftmaxHead, CrfHead])
+def test_how_sure_a_head_is_is_the_probability_of_what_it_answers(kind):
+    torch.manual_seed(0)
+    head = stir(kind(7, LABELS)).double()
+    scores = head(3 * draw(4, TIME, 7, dtype=torch.float64))
+    best, shares = head.best(scores, LENGTHS), head.probabilities(scores, LENGTHS)
+    certain = head.certainty(scores, best, LENGTHS)
+    for item, length in enumerate(LENGTHS.tolist()):
+        for place in range(length):
+            assert certain[item, place] == shares[item, place, best[item, place]]

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from regard.errors import RecipeError
 from regard.recipe import NAMES, Recipe, commented, differences, parse_overrides, read_recipe, recipe_from, resolved
+from regard.recipe.settings import TASK_METRICS, WHOLE_TASKS
 
 SECTIONS: dict[str, type[BaseModel]] = {
     section: field.annotation  # type: ignore[misc]
@@ -54,6 +55,13 @@ RECIPES: dict[str, Mapping[str, Mapping[str, Any]]] = {
         "model": {"width": 42, "heads": 7, "key_heads": 1, "score": "mine:MyScore", "position": "learned"},
         "train": {"minutes": 1.5, "lr": 1e-5, "clip": 0.25, "patience": 3},
     },
+    "a class for the whole": {
+        "task": {"kind": "classify"},
+        "data": {"format": "tsv", "source": ["title", 3], "target": "class", "header": True},
+        "model": {"pooling": "attention"},
+        "train": {"metric": "macro_f1"},
+    },
+    "a number for the whole": {"task": {"kind": "regress"}, "data": {"header": False, "format": "csv"}},
     "letters": {"input": {"tokens": "characters"}},
     "pieces": {"input": {"tokens": "subwords", "size": 300}},
     "pointwise": {"model": {"encoder": "pointwise"}},
@@ -121,14 +129,20 @@ def test_every_name_belongs_to_a_setting() -> None:
 
 
 # What else must be set in the section, that the setting be used.
-USED_WITH: dict[str, dict[str, Any]] = {"output.scheme": {"crf": True}}
+USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
+    "output.scheme": {"output": {"crf": True}},
+    "model.pooling": {"task": {"kind": "classify"}},
+}
+# A task that has the metric.
+TASK_OF = {metric: kind for kind, metrics in TASK_METRICS.items() for metric in metrics}
 
 
 @pytest.mark.parametrize("setting", NAMES)
 def test_every_allowed_name_is_accepted(setting: str) -> None:
     section, _, key = setting.partition(".")
     for name in NAMES[setting]:
-        recipe = given(**{section: {key: name, **USED_WITH.get(setting, {})}})
+        others = {"task": {"kind": TASK_OF[name]}} if setting == "train.metric" else USED_WITH.get(setting, {})
+        recipe = given(**{**others, section: {key: name, **others.get(section, {})}})
         assert getattr(getattr(recipe, section), key) == name
 
 
@@ -239,7 +253,10 @@ BAD: dict[str, tuple[str, list[str]]] = {
     ),
     "a name misspelt": (
         DATA + '[train]\n\nmetric = "acuracy"\n',
-        ["recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact; did you mean accuracy?"],
+        [
+            "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, pearson, "
+            "spearman, rmse; did you mean accuracy?"
+        ],
     ),
     "a name of one's own misspelt": (
         DATA + '[model]\nscore = "my score"\n',
@@ -323,7 +340,7 @@ def test_every_fault_is_named_with_its_place_what_was_found_and_what_is_allowed(
 
 
 def test_a_setting_that_allows_two_types_names_both(tmp_path: Path) -> None:
-    found = said('[data]\ntrain = "a"\nsource = [1]\n', tmp_path)
+    found = said('[data]\ntrain = "a"\nsource = [[1]]\n', tmp_path)
     assert found and all(line.startswith("recipe.toml:3: data.source is [1], but must be ") for line in found)
     assert "text" in " ".join(found) and "a whole number" in " ".join(found)
 
@@ -407,6 +424,25 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         {"output": {"scheme": "IOB2"}},
         "output.scheme is not used with output.crf = false",
     ),
+    "pooling of a label for each word": (
+        {"task": {"kind": "label"}, "model": {"pooling": "mean"}},
+        "model.pooling is not used with task.kind = label",
+    ),
+    **{
+        f"crf of {kind}": (
+            {"task": {"kind": kind}, "output": {"crf": True}},
+            f"output.crf is not used with task.kind = {kind}",
+        )
+        for kind in WHOLE_TASKS
+    },
+    "smoothing of numbers": (
+        {"task": {"kind": "regress"}, "train": {"label_smoothing": 0.1}},
+        "train.label_smoothing is not used with task.kind = regress",
+    ),
+    "header of JSON lines": (
+        {"task": {"kind": "classify"}, "data": {"format": "jsonl", "header": True}},
+        "data.header is not used with data.format = jsonl",
+    ),
 }
 
 
@@ -415,6 +451,43 @@ def test_a_setting_that_nothing_uses_is_refused_by_name(sections: Mapping[str, M
     with pytest.raises(RecipeError) as raised:
         given(**sections)
     assert str(raised.value) == f"recipe: {words}; take it out"
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric"),
+    [(kind, metric) for kind, own in TASK_METRICS.items() for metric in NAMES["train.metric"] if metric not in own],
+)
+def test_a_metric_of_another_task_is_refused(kind: str, metric: str) -> None:
+    with pytest.raises(RecipeError) as raised:
+        given(task={"kind": kind}, train={"metric": metric})
+    assert str(raised.value) == (
+        f"recipe: train.metric is {metric}, but a task of kind {kind} has {', '.join(TASK_METRICS[kind])}"
+    )
+
+
+def test_where_no_metric_is_given_the_task_s_own_is_meant() -> None:
+    assert {kind: given(task={"kind": kind}).metric for kind in NAMES["task.kind"]} == {
+        "label": "accuracy",
+        "classify": "accuracy",
+        "regress": "pearson",
+    }
+    assert given(task={"kind": "regress"}, train={"metric": "rmse"}).metric == "rmse"
+
+
+def test_columns_that_are_read_may_be_several() -> None:
+    for found, wanted in [("text", ("text",)), (2, (2,)), (["title", "text"], ("title", "text")), ([], ())]:
+        assert given(task={"kind": "classify"}, data={"source": found}).data.source == wanted
+
+
+@pytest.mark.xfail(strict=True, reason="reader_of takes the first of several source columns of a label for each word")
+def test_a_label_for_each_word_has_one_column_that_is_read() -> None:
+    with pytest.raises(RecipeError, match=r"data\.source"):
+        given(data={"source": ["form", "lemma"], "format": "conllu"})
+
+
+@pytest.mark.xfail(strict=True, reason="data.header counts as not used where the format is guessed, tables too")
+def test_a_table_whose_format_is_guessed_may_have_a_header() -> None:
+    assert given(task={"kind": "classify"}, data={"header": True}).data.header is True
 
 
 # YAML

@@ -1,7 +1,9 @@
 """What is reached without a network."""
 
+import pytest
+
 from regard.data.example import Example
-from regard.training.floor import FLOORS, each_word_alone, floors, most_frequent
+from regard.training.floor import FLOORS, WHOLE_FLOORS, each_word_alone, label_floors, most_frequent, number_floors
 
 
 def example(words: str, *labels: str | None) -> Example:
@@ -45,8 +47,34 @@ def test_equally_frequent_labels_are_chosen_by_the_alphabet_and_not_by_order() -
 
 def test_floors_are_as_by_hand() -> None:
     test = [example("I saw a new saw", "PRON", "VERB", "DET", "ADJ", "NOUN"), example("a", "_")]
-    found = floors(TRAIN, test, ["upos"], ["_"])
+    found = label_floors(TRAIN, test, ["upos"], ["_"])
     assert list(found) == list(FLOORS)
     most, alone = found.values()
     assert most.values() == {"accuracy": 1 / 5, "exact": 1 / 2}
     assert alone.values() == {"accuracy": 4 / 5, "exact": 1 / 2}
+
+
+# Of the whole
+
+
+def whole(text: str, **target: str | None) -> Example:
+    return Example(tuple(text.split()), {column: (value,) for column, value in target.items()}, whole=True)
+
+
+def test_the_whole_is_answered_with_the_most_frequent_class_and_no_word_alone() -> None:
+    train = [whole("good", y="B"), whole("bad", y="A"), whole("bad", y="A"), whole("bad", y="_"), whole("bad", y="_")]
+    found = label_floors(train, [whole("good", y="B"), whole("", y="A"), whole("x", y="A")], ["y"], ["_"])
+    assert list(found)[: len(WHOLE_FLOORS)] == list(WHOLE_FLOORS) and "each word alone" not in " ".join(found)
+    scores = found["most frequent label"]
+    # A: precision 2/3, recall 1, F1 4/5; B: 0.
+    assert scores.items == 3 and scores.values() == pytest.approx({"accuracy": 2 / 3, "macro_f1": 2 / 5})
+
+
+def test_the_floor_of_numbers_is_the_mean_of_train_on_each_column() -> None:
+    train = [whole("a", x="1", y="-10"), whole("b", x="2", y="_"), whole("c", x="6", y="10"), whole("c", x="3", y="9")]
+    test = [whole("", x="3", y="0"), whole("", x="7", y="_")]
+    scores = number_floors(train, test, ["x", "y"], ["_"])["mean of train"]
+    assert scores.items == 2
+    assert scores.columns == {"x": [(3.0, 3.0), (3.0, 7.0)], "y": [(3.0, 0.0)]}
+    # sqrt((0 + 16) / 2) and 3; a constant tells nothing of what is above and what below.
+    assert scores.values() == pytest.approx({"pearson": 0.0, "spearman": 0.0, "rmse": (8**0.5 + 3) / 2})

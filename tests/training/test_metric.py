@@ -3,12 +3,25 @@
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from regard.data.columns import Columns
 from regard.data.example import Example
 from regard.data.lines import read_lines
-from regard.training.metric import METRICS, LabelScores, count_labels
+from regard.training.metric import (
+    LABEL_METRICS,
+    METRICS,
+    NUMBER_METRICS,
+    LabelScores,
+    NumberScores,
+    collect_numbers,
+    count_labels,
+    pearson,
+    rmse,
+    shown,
+    spearman,
+)
 
 Pair = tuple[dict[str, tuple[str, ...]], dict[str, tuple[str | None, ...]]]
 
@@ -86,7 +99,10 @@ def test_of_several_columns_the_mean_counts() -> None:
 
 
 def test_nothing_scores_zero() -> None:
-    assert LabelScores().values() == count_labels([]).values() == dict.fromkeys(METRICS, 0.0)
+    for whole, names in LABEL_METRICS.items():
+        nothing = dict.fromkeys(names, 0.0)
+        assert LabelScores(whole=whole).values() == count_labels([], whole=whole).values() == nothing
+    assert NumberScores().values() == collect_numbers([]).values() == dict.fromkeys(NUMBER_METRICS, 0.0)
 
 
 def test_a_label_unseen_in_training_counts_as_missed(cases: Path) -> None:
@@ -105,3 +121,97 @@ def test_a_label_unseen_in_training_counts_as_missed(cases: Path) -> None:
 def test_as_many_answers_as_labels_are_wanted() -> None:
     with pytest.raises(ValueError, match="zip"):
         count_labels([pair("A", "AB")])
+
+
+# Of the whole
+
+WHOLE = [pair(answered, true) for answered, true in ("AA", "AA", "BA", "AB", "BB", "AC")]
+
+
+def test_macro_f1_is_as_by_hand() -> None:
+    scores = count_labels(WHOLE, whole=True)
+    # A: 2 right of 4 answered and 3 true, F1 4/7; B: 1 of 2 and 2, F1 1/2; C: 0.
+    assert list(scores.values()) == ["accuracy", "macro_f1"]
+    assert scores.values() == pytest.approx({"accuracy": 1 / 2, "macro_f1": (4 / 7 + 1 / 2 + 0) / 3})
+
+
+def test_a_class_that_is_only_answered_costs_recall_and_has_no_f1_of_its_own() -> None:
+    scores = count_labels([pair("A", "A"), pair("C", "A")], whole=True)
+    assert scores.values() == pytest.approx({"accuracy": 1 / 2, "macro_f1": 2 / 3})
+
+
+def test_what_was_answered_for_what_is_counted() -> None:
+    pairs = count_labels(WHOLE, whole=True).columns["upos"].pairs
+    assert dict(pairs) == {("A", "A"): 2, ("A", "B"): 1, ("B", "A"): 1, ("B", "B"): 1, ("C", "A"): 1}
+    counts = count_labels(PAIRS).columns["upos"]
+    for label in "ABC":
+        assert sum(count for (gold, _), count in counts.pairs.items() if gold == label) == counts.gold[label]
+        assert sum(count for (_, answer), count in counts.pairs.items() if answer == label) == counts.predicted[label]
+        assert counts.pairs[label, label] == counts.right[label]
+
+
+# Of numbers
+
+
+def array(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float64)
+
+
+def test_the_correlation_is_as_by_hand() -> None:
+    # Deviations -1.5 -0.5 0.5 1.5 and -1 1 -2 2: their products sum to 3, their squares to 5 and 10.
+    assert pearson(array(1, 2, 3, 4), array(2, 4, 1, 5)) == pytest.approx(3 / 50**0.5)
+    assert pearson(array(1, 2, 3), array(-2, -4, -6)) == pytest.approx(-1)
+    assert pearson(array(1, 2, 3), array(1e6 + 0.1, 1e6 + 0.2, 1e6 + 0.3)) == pytest.approx(1)
+
+
+def test_equal_numbers_share_the_mean_of_their_ranks() -> None:
+    # Ranks 1, 2.5, 2.5, 4 and 3, 3, 3, 1: deviations -1.5 0 0 1.5 and 0.5 0.5 0.5 -1.5.
+    assert spearman(array(-7, 0.5, 0.5, 99), array(3, 3, 3, 1)) == pytest.approx(-3 / (4.5 * 3) ** 0.5)
+    assert spearman(array(1, 2, 3, 4), array(1, 10, 100, 1000)) == pytest.approx(1)
+    assert spearman(array(1, 1, 1, 2), array(5, 5, 5, 6)) == pytest.approx(1)
+    # Without ties: 1 - 6 Σd² / (n (n² - 1)), d = -1, 1, 0, -1, 1.
+    assert spearman(array(1, 2, 3, 4, 5), array(20, 10, 30, 60, 31)) == pytest.approx(1 - 6 * 4 / 120)
+
+
+@pytest.mark.parametrize("measure", [pearson, spearman])
+def test_what_does_not_vary_correlates_with_nothing(measure) -> None:
+    for one, other in [(array(2, 2, 2), array(1, 2, 3)), (array(1, 2, 3), array(5, 5, 5)), (array(7), array(7))]:
+        assert measure(one, other) == 0
+
+
+@pytest.mark.xfail(strict=True, reason="pearson: the mean of equal numbers may differ from them in the last digit")
+def test_constants_that_are_no_binary_fractions_correlate_with_nothing() -> None:
+    assert pearson(array(0.1, 0.1, 0.1), array(0.1, 0.1, 0.1)) == 0
+
+
+def test_the_error_is_as_by_hand() -> None:
+    assert rmse(array(1, 2, 3), array(1, 4, 7)) == pytest.approx((20 / 3) ** 0.5)
+    assert rmse(array(3), array(3)) == 0
+
+
+def number_pair(answered: str, **true: str | None) -> Pair:
+    return dict.fromkeys(true, (answered,)), {column: (value,) for column, value in true.items()}
+
+
+def test_numbers_that_are_unknown_or_ignored_do_not_count() -> None:
+    pairs = [number_pair("1", y="1"), number_pair("9", y=None), number_pair("9", y="NA"), number_pair("2", y="4")]
+    scores = collect_numbers(pairs, ["NA"])
+    assert scores.items == 4 and scores.columns == {"y": [(1.0, 1.0), (2.0, 4.0)]}
+    assert scores.values() == pytest.approx({"pearson": 1.0, "spearman": 1.0, "rmse": 2**0.5})
+
+
+def test_of_several_columns_of_numbers_the_mean_counts() -> None:
+    scores = collect_numbers([number_pair("1", x="1", y="2"), number_pair("2", x="2", y="1")])
+    assert scores.values() == pytest.approx({"pearson": 0.0, "spearman": 0.0, "rmse": (0 + 1) / 2}, abs=1e-12)
+
+
+# As people read them
+
+
+def test_shares_are_shown_in_percent_and_others_as_they_are() -> None:
+    assert [shown(name, 0.5) for name in ("accuracy", "exact", "macro_f1", "accuracy upos")] == ["50.00%"] * 4
+    assert [shown(name, -0.5) for name in NUMBER_METRICS] == ["-0.5000"] * 3
+
+
+def test_less_is_better_of_errors_only() -> None:
+    assert [name for name, metric in METRICS.items() if metric.sign < 0] == ["rmse"]

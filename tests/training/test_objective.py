@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.build import build, learn_labels, learn_tokenizer
+from regard.build import build, learn_targets, learn_tokenizer
 from regard.data.batching import IGNORED, Batch, Item, collate
 from regard.data.columns import Columns
 from regard.data.example import Example
 from regard.data.labels import first_wrong
 from regard.data.lines import read_lines
-from regard.models.outputs import CrfHead, PerPosition, SoftmaxHead
+from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 from regard.predict import Predictor
 from regard.recipe import recipe_from
 from regard.training.objective import known_labels, summed_loss
@@ -22,7 +22,11 @@ from regard.training.objective import known_labels, summed_loss
 
 def batch_of(*labels: list[int], column: str = "upos") -> Batch:
     lengths = torch.tensor([len(row) for row in labels])
-    return Batch({"lengths": lengths, "words": lengths}, {column: torch.tensor(labels)}, list(range(len(labels))))
+    return Batch(
+        {"lengths": lengths, "words": lengths, "answers": lengths},
+        {column: torch.tensor(labels)},
+        list(range(len(labels))),
+    )
 
 
 def scores_for(losses: list[float]) -> Tensor:
@@ -32,7 +36,7 @@ def scores_for(losses: list[float]) -> Tensor:
 
 def test_a_whole_update_s_losses_are_summed_and_divided_once(cases: Path) -> None:
     case = json.loads((cases / "b16_accumulation.json").read_text(encoding="utf-8"))
-    output = PerPosition(["upos"], [SoftmaxHead(3, 2)])
+    output = Heads(["upos"], [SoftmaxHead(3, 2)])
     batches = [batch_of([0] * len(losses)) for losses in case["token_losses"]]
     sums = [
         summed_loss(output, {"upos": scores_for(losses)}, batch, 0.0)
@@ -51,7 +55,7 @@ def tagger(examples: list[Example], **output: object) -> Predictor:
             "model": {"width": 14, "heads": 7, "depth": 1, "inner": 11, "dropout": 0.0},
         }
     )
-    return build(recipe, learn_tokenizer(recipe, examples), learn_labels(recipe, examples, ["-1"]))
+    return build(recipe, learn_tokenizer(recipe, examples), learn_targets(recipe, examples, ["-1"]))
 
 
 def gradients(predictor: Predictor, items: list[Item], groups: list[list[int]], smoothing: float) -> dict[str, Tensor]:
@@ -86,7 +90,7 @@ def test_a_batch_without_labels_has_no_loss_and_finite_gradients(kind: str, smoo
     rows = json.loads((cases / "b18_all_ignored.json").read_text(encoding="utf-8"))["labels"]
     torch.manual_seed(3)
     head = HEADS[kind](5, 3)
-    output = PerPosition(["upos"], [head])
+    output = Heads(["upos"], [head])
     batch = batch_of(rows[0])
     x = torch.randn(1, 2, 5, requires_grad=True)
     loss = summed_loss(output, output(x), batch, smoothing)
@@ -101,7 +105,7 @@ def test_a_batch_without_labels_has_no_loss_and_finite_gradients(kind: str, smoo
 def test_rows_without_labels_add_nothing(kind: str, cases: Path) -> None:
     rows = json.loads((cases / "b18_all_ignored.json").read_text(encoding="utf-8"))["labels"]
     torch.manual_seed(3)
-    output = PerPosition(["upos"], [HEADS[kind](5, 3)])
+    output = Heads(["upos"], [HEADS[kind](5, 3)])
     scores = output(torch.randn(2, 2, 5))
     both = summed_loss(output, scores, batch_of(*rows), 0.0)
     alone = summed_loss(output, {"upos": scores["upos"][1:]}, batch_of(rows[1]), 0.0)
@@ -112,12 +116,12 @@ def test_rows_without_labels_add_nothing(kind: str, cases: Path) -> None:
 
 
 def test_the_losses_of_several_columns_are_added() -> None:
-    output = PerPosition(["a", "b"], [SoftmaxHead(5, 2), SoftmaxHead(5, 3)])
+    output = Heads(["a", "b"], [SoftmaxHead(5, 2), SoftmaxHead(5, 3)])
     scores = output(torch.randn(1, 2, 5))
     labels = {"a": torch.tensor([[1, 0]]), "b": torch.tensor([[IGNORED, 2]])}
-    batch = Batch({"words": torch.tensor([2])}, labels, [0])
+    batch = Batch({"words": torch.tensor([2]), "answers": torch.tensor([2])}, labels, [0])
     parts = [
-        summed_loss(PerPosition([column], [output.head(column)]), {column: scores[column]}, batch, 0.0)
+        summed_loss(Heads([column], [output.head(column)]), {column: scores[column]}, batch, 0.0)
         for column in ("a", "b")
     ]
     assert known_labels([batch]) == 3

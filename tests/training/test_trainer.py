@@ -7,11 +7,11 @@ import small
 import torch
 
 import regard
-from regard.build import build, learn_labels, learn_tokenizer
+from regard.build import build, learn_targets, learn_tokenizer
 from regard.data.batching import collate
 from regard.errors import RegardError
-from regard.experiment import score
 from regard.recipe import recipe_from
+from regard.scoring import score
 from regard.training import trainer as module
 from regard.training.objective import summed_loss
 from regard.training.progress import Talk
@@ -36,7 +36,7 @@ def trainer_for(examples, talk=None, **changes):
     changes = {**changes, "model": {"dropout": 0.0, **changes.get("model", {})}}
     changes["input"] = {"dropout": 0.0, **changes.get("input", {})}
     settings = recipe_from({**small.recipe(**changes), "data": {"train": "x"}})
-    predictor = build(settings, learn_tokenizer(settings, examples), learn_labels(settings, examples, (small.COLUMN,)))
+    predictor = build(settings, learn_tokenizer(settings, examples), learn_targets(settings, examples, (small.COLUMN,)))
     model = predictor.model
 
     def loss(batch):
@@ -46,6 +46,7 @@ def trainer_for(examples, talk=None, **changes):
         model=model,
         items=[predictor.item(example) for example in examples],
         settings=settings.train,
+        metric=settings.metric,
         loss=loss,
         evaluate=lambda: Evaluation(score(predictor, examples, ()).values),
         save=lambda trainer: None,

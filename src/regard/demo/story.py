@@ -84,7 +84,7 @@ class Shares(NamedTuple):
 
 def tell(folder: Path, console: Console) -> None:
     """Write the data, train both models, and show what came of it."""
-    _say(console, _BEGINNING)
+    say(console, _BEGINNING)
     parts = write_data(folder)
     runs = {name: _trained(folder, name, console) for name in MODELS}
     scored = {name: run.evaluate(folder / "test.conllu") for name, run in runs.items()}
@@ -92,7 +92,7 @@ def tell(folder: Path, console: Console) -> None:
     console.print(_table(parts, scored))
     _show_answers(scored, console)
     _show_picture(runs["attention"], console)
-    _say(console, _END.format(folder=folder))
+    say(console, _END.format(folder=folder))
 
 
 def write_data(folder: Path) -> dict[str, list[Sentence]]:
@@ -140,7 +140,7 @@ def _conllu(sentence: Sentence) -> str:
 
 
 def _trained(folder: Path, name: str, console: Console) -> Run:
-    _say(console, f"\n{name}: {MODELS[name].what}")
+    say(console, f"\n{name}: {MODELS[name].what}")
     return train(folder / f"{name}.toml", run=folder / name, talk=talk_to(console))
 
 
@@ -164,9 +164,9 @@ def _show_answers(scored: Mapping[str, Scored], console: Console) -> None:
     ):
         found = next((pair for pair in both if wanted(*pair)), None)
         if found is None:
-            _say(console, f"\n{title} nowhere in these sentences")
+            say(console, f"\n{title} nowhere in these sentences")
             continue
-        _say(console, f"\n{title}")
+        say(console, f"\n{title}")
         rows = {
             "": found[0].words,
             "right": found[0].tags,
@@ -196,10 +196,10 @@ def _show_picture(run: Run, console: Console) -> None:
     """The kept-back sentence, and the head that looks most at a neighbour."""
     look = run.look(KEPT_BACK)
     tagged = " ".join(f"{word}/{label}" for word, label in zip(look.answer.words, look.answer.labels, strict=True))
-    _say(console, f"\nand the sentence that was kept back:\n\n    {tagged}\n")
+    say(console, f"\nand the sentence that was kept back:\n\n    {tagged}\n")
     layer, head, offset, weight = look.sharpest_neighbour()
     where = "before" if offset < 0 else "after"
-    _say(
+    say(
         console,
         f"How? Here is the head that looks most at a neighbour: on average {weight:.0%} of its weight is on the word "
         f"{where} the one that is named.\n",
@@ -207,7 +207,8 @@ def _show_picture(run: Run, console: Console) -> None:
     console.print(look.picture(layer, head))
 
 
-def _say(console: Console, text: str) -> None:
+def say(console: Console, text: str) -> None:
+    """Text as it is, wrapped to the terminal."""
     console.print(text, markup=False, highlight=False)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from regard.data.example import Example
 from regard.data.target import Numbers
+from regard.training import linear
 from regard.training.metric import LabelScores, NumberScores, collect_numbers, count_labels
 
 Lookup = Callable[[str], str]
@@ -39,6 +40,8 @@ FLOORS: dict[str, Callable[[Sequence[Example], str, Collection[str]], Lookup]] =
 }
 
 
+LINEAR = "linear model on words and pairs of words"
+
 # Where the whole has one label, a word alone is no answer.
 WHOLE_FLOORS = {"most frequent label": most_frequent}
 
@@ -56,16 +59,43 @@ def label_floors(
             for example in test
         )
         found[name] = count_labels(answers, ignore, whole=whole)
+    if whole:
+        each = {column: _linear(train, test, column, ignore) for column in columns}
+        answers = (
+            ({column: (each[column][number],) for column in columns}, example.labels)
+            for number, example in enumerate(test)
+        )
+        found[LINEAR] = count_labels(answers, ignore, whole=True)
     return found
+
+
+def _linear(train: Sequence[Example], test: Sequence[Example], column: str, ignore: Collection[str]) -> list[str]:
+    known, values = _known(train, column, ignore)
+    return linear.classify(known, values, test)
+
+
+def _known(examples: Sequence[Example], column: str, ignore: Collection[str]) -> tuple[list[Example], list[str]]:
+    """The examples whose one value is known, and those values."""
+    pairs = [(example, example.labels[column][0]) for example in examples]
+    kept = [(example, value) for example, value in pairs if value is not None and value not in ignore]
+    return [example for example, _ in kept], [value for _, value in kept]
 
 
 def number_floors(
     train: Sequence[Example], test: Sequence[Example], columns: Sequence[str], ignore: Collection[str]
 ) -> dict[str, NumberScores]:
-    """The mean of the training numbers as the answer to everything."""
+    """The mean of the training numbers as the answer to everything, and a linear model."""
     means = {column: Numbers.of(train, column, ignore).decode(0.0) for column in columns}
     answers = (({column: (mean,) for column, mean in means.items()}, example.labels) for example in test)
-    return {"mean of train": collect_numbers(answers, ignore)}
+    fitted = {}
+    for column in columns:
+        known, values = _known(train, column, ignore)
+        fitted[column] = linear.regress(known, [float(value) for value in values], test)
+    linears = (
+        ({column: (str(fitted[column][number]),) for column in columns}, example.labels)
+        for number, example in enumerate(test)
+    )
+    return {"mean of train": collect_numbers(answers, ignore), LINEAR: collect_numbers(linears, ignore)}
 
 
 def _answers(look_up: Lookup, example: Example, whole: bool) -> tuple[str, ...]:

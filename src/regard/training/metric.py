@@ -142,9 +142,11 @@ def collect_numbers(
 
 def pearson(answered: np.ndarray, true: np.ndarray) -> float:
     """How well a straight line leads from the one to the other, -1 to 1; 0 where either does not vary."""
+    if not np.ptp(answered) or not np.ptp(true):
+        return 0.0
     one, other = answered - answered.mean(), true - true.mean()
     length = math.sqrt(float(one @ one) * float(other @ other))
-    return float(one @ other) / length if length else 0.0
+    return float(one @ other) / length
 
 
 def spearman(answered: np.ndarray, true: np.ndarray) -> float:

@@ -1,0 +1,151 @@
+"""`regard init`: looks at data and writes a complete, commented recipe for it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from regard.data.conllu import COLUMNS
+from regard.data.example import Example
+from regard.data.lines import read_lines
+from regard.data.reading import guess_format, read_examples, reader_for, table_reader_for
+from regard.data.text import at_punctuation
+from regard.errors import RegardError, nearest
+from regard.init.sizes import label_settings, whole_settings
+from regard.init.table import look_at_table
+from regard.recipe.read import recipe_from
+from regard.recipe.settings import NAMES, WHOLE_TASKS, Recipe
+from regard.recipe.write import commented
+
+PARTS = ("train", "dev", "test")
+
+# So many sentences are looked at to see which columns are filled.
+_LOOKED_AT = 500
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was found in the data: the recipe for it, and what to tell."""
+
+    recipe: Recipe
+    text: str
+    told: Sequence[str]
+
+
+def read_data(
+    task: str, paths: Sequence[str], out: Path, *, target: Sequence[str] = (), source: Sequence[str] = (), format: str
+) -> Reading:
+    """Look at one to three files (train, dev, test) and choose settings for them."""
+    if task not in NAMES["task.kind"]:
+        raise RegardError(
+            f"unknown task {task}; known: {', '.join(NAMES['task.kind'])}{nearest(task, NAMES['task.kind'])}"
+        )
+    if not 1 <= len(paths) <= len(PARTS):
+        raise RegardError(f"--data takes the files TRAIN [DEV [TEST]], one to three of them; found {len(paths)}")
+    files = dict(zip(PARTS, paths, strict=False))
+    columns = {"target": tuple(map(_column, target)), "source": tuple(map(_column, source))}
+    choose = _whole if task in WHOLE_TASKS else _labels
+    values, examples, found = choose(task, files, columns, format)
+    values["data"] |= {part: (os.path.relpath(path, out.parent),) for part, path in files.items()}
+    recipe = recipe_from(values, folder=out.parent)
+    told = [f"{path}: {part}, read as {found}" for part, path in files.items()]
+    told += _told(examples, tuple(examples["train"][0].labels))
+    return Reading(recipe, commented_relative(recipe, values, out), told)
+
+
+Chosen = tuple[dict[str, dict[str, Any]], dict[str, list[Example]], str]
+
+
+def _labels(task: str, files: dict[str, str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+    """Settings for a label for each word."""
+    found = guess_format(files["train"]) if format == "guess" else format
+    target = columns["target"] or _targets(found, files["train"])
+    source = columns["source"][0] if columns["source"] else None
+    examples = {part: read_examples([path], reader_for(path, found, source, target)) for part, path in files.items()}
+    data = {"format": found, "target": target, **({"source": columns["source"]} if columns["source"] else {})}
+    return {**label_settings(examples["train"]), "task": {"kind": task}, "data": data}, examples, found
+
+
+def _whole(task: str, files: dict[str, str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+    """Settings for one class or number for the whole."""
+    table = look_at_table(files["train"], format, columns["source"], columns["target"], numbers=task == "regress")
+    data: dict[str, Any] = {"format": table.format, "source": table.source, "target": table.target}
+    if table.format in ("tsv", "csv"):
+        data["header"] = table.header
+    examples = {}
+    for part, path in files.items():
+        reader = table_reader_for(
+            path, table.format, table.source, table.target, split=at_punctuation, header=data.get("header")
+        )
+        examples[part] = read_examples([path], reader)
+    return {**whole_settings(task, examples["train"]), "task": {"kind": task}, "data": data}, examples, table.format
+
+
+def commented_relative(recipe: Recipe, values: dict[str, dict[str, Any]], out: Path) -> str:
+    """The recipe's text, with paths as they are seen from its folder."""
+    name = out.stem
+    heading = f"A recipe for regard; every setting is explained.\n\nregard train {out}\nregard look runs/{name} INPUT"
+    relative = recipe.data.model_copy(update={part: values["data"][part] for part in PARTS if part in values["data"]})
+    return commented(recipe.model_copy(update={"data": relative}), heading)
+
+
+def _column(name: str) -> str | int:
+    return int(name) if name.lstrip("-").isdecimal() else name
+
+
+def _targets(format: str, path: str) -> tuple[str | int, ...]:
+    """What is learnt where nothing was said: UPOS, or XPOS where a treebank has no UPOS; else the last column."""
+    if format != "conllu":
+        return (-1,)
+    reader = reader_for(path, format, None, ("upos", "xpos"))
+    found = islice(reader.examples(read_lines(path), path), _LOOKED_AT)
+    examples = [example for example in found if isinstance(example, Example)]
+    filled = {
+        column: any(label != "_" for example in examples for label in example.labels[column])
+        for column in ("upos", "xpos")
+    }
+    return ("xpos",) if filled["xpos"] and not filled["upos"] else (COLUMNS[3],)
+
+
+def _told(examples: dict[str, list[Example]], columns: Sequence[str]) -> list[str]:
+    told = []
+    for part, of_part in examples.items():
+        lengths = sorted(len(example.words) for example in of_part)
+        told.append(
+            f"{part:>5}  {len(of_part):,} items, {sum(lengths):,} words; lengths {lengths[0]} to {lengths[-1]}, "
+            f"median {lengths[len(lengths) // 2]}"
+        )
+    train = examples["train"]
+    for column in columns:
+        counts = Counter(label for example in train for label in example.labels[column])
+        most = ", ".join(f"{label} {count:,}" for label, count in counts.most_common(6))
+        told.append(f"column {column}: {len(counts)} different values, most often {most}")
+    told += ["  " + _shown(example, columns[0]) for example in train[:3]]
+    return told + duplicates(examples)
+
+
+def _shown(example: Example, column: str, most: int = 12) -> str:
+    """The first words with their labels, or with the one value for the whole."""
+    more = " …" if len(example.words) > most else ""
+    if example.whole:
+        return f"{' '.join(example.words[:most])}{more} → {example.labels[column][0]}"
+    return (
+        " ".join(f"{word}/{label}" for word, label in zip(example.words[:most], example.labels[column], strict=False))
+        + more
+    )
+
+
+def duplicates(examples: dict[str, list[Example]]) -> list[str]:
+    """How many items of dev and test stand in train too, word for word."""
+    known = {example.words for example in examples["train"]}
+    told = []
+    for part in PARTS[1:]:
+        same = sum(example.words in known for example in examples.get(part, ()))
+        if part in examples:
+            told.append(f"{same:,} of {len(examples[part]):,} items of {part} stand in train too, word for word")
+    return told
