@@ -149,6 +149,8 @@ def evaluate(
     for name, value in found.values.items():
         print(f"{name}\t{value:.4f}")
     if isinstance(found.scores, LabelScores):
+        if found.scores.scheme != "none":
+            print(f"spans are read strictly as {found.scores.scheme}")
         for column, counts in found.scores.columns.items():
             print(f"\n{column}\tcount\tprecision\trecall\tF1")
             for label, count, precision, recall, both in counts.table():
@@ -279,7 +281,7 @@ def _keep_answers(loaded: Run, data: str, answers: Sequence[Any]) -> Path:
     whole = loaded.predictor.whole
     lines = ["\t".join(["text" if whole else "word", *(f"{column}\t{column} answered" for column in columns)])]
     for answer in answers:
-        words = (" ".join(answer.words),) if whole else answer.words
+        words = (" ".join(" ".join(answer.words).split()),) if whole else answer.words
         cells = [words, *(part for c in columns for part in (answer.example.labels[c], answer.columns[c]))]
         lines += ["\t".join(map(str, row)) for row in zip(*cells, strict=False)] + ([] if whole else [""])
     write_file(path, "\n".join(lines) + "\n")

@@ -14,8 +14,16 @@ import numpy as np
 from regard.data.conllu import COLUMNS
 from regard.data.example import Example, Place
 from regard.data.lines import digest
-from regard.data.reading import Reader, guess_format, read_examples, reader_for, table_reader_for
+from regard.data.reading import (
+    Reader,
+    guess_format,
+    guess_table,
+    read_examples,
+    reader_for,
+    table_reader_for,
+)
 from regard.data.table import Split
+from regard.data.target import number
 from regard.data.text import SPLITS
 from regard.errors import DataError
 from regard.recipe.settings import WHOLE_TASKS, Recipe
@@ -60,7 +68,19 @@ def read_part(recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: 
     """The examples in some files, with the recipe's columns."""
     data = recipe.data
     reader = reader_of(recipe, paths[0])
-    return read_examples(paths, reader, on_error=data.on_error, encoding_errors=data.encoding_errors, say=say)
+    examples = read_examples(paths, reader, on_error=data.on_error, encoding_errors=data.encoding_errors, say=say)
+    return _checked(recipe, examples)
+
+
+def _checked(recipe: Recipe, examples: list[Example]) -> list[Example]:
+    """Where numbers are learnt or scored, each target is one; the first that is none is named."""
+    if recipe.task.kind == "regress":
+        for example in examples:
+            for values in example.labels.values():
+                for value in values:
+                    if value is not None and value not in recipe.data.ignore:
+                        number(value, example.place)
+    return examples
 
 
 def reader_of(
@@ -78,7 +98,7 @@ def reader_of(
             path,
             format,
             data.source,
-            columns,
+            data.target,
             split=splitter(recipe),
             header=data.header,
             predicting=predicting,
@@ -94,6 +114,19 @@ def reader_of(
         predicting=predicting,
         split=recipe.input.split,
     )
+
+
+def settled(recipe: Recipe) -> Recipe:
+    """The recipe with the format that its first file has, where it was to be guessed: what is trained on one machine is
+    asked on another, without that file."""
+    data = recipe.data
+    if data.format != "guess" or not Path(data.train[0]).is_file():
+        return recipe
+    guess = guess_table if recipe.task.kind in WHOLE_TASKS else guess_format
+    found = guess(data.train[0], data.encoding_errors)
+    if found == "text":  # reading it will say what is wrong
+        return recipe
+    return recipe.model_copy(update={"data": data.model_copy(update={"format": found})})
 
 
 def splitter(recipe: Recipe) -> Split:
@@ -114,23 +147,27 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     if unknown or not given.get("train"):
         raise DataError(f"data has the parts {', '.join(PARTS)}, of which train must not be empty; found {list(given)}")
     make = partial(_example, split=splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None)
-    parts = {part: [make(pair, part, number) for number, pair in enumerate(given.get(part, ()), 1)] for part in PARTS}
+    parts = {
+        part: _checked(recipe, [make(pair, part, place) for place, pair in enumerate(given.get(part, ()), 1)])
+        for part in PARTS
+    }
     columns = tuple(parts["train"][0].labels)
     digests = {part: hashlib.sha256(repr(examples).encode()).hexdigest() for part, examples in parts.items()}
     return _split(recipe, parts, columns, digests, say)
 
 
-def _example(pair: Pair, part: str, number: int, split: Split | None) -> Example:
+def _example(pair: Pair, part: str, place: int, split: Split | None) -> Example:
     """split: how a text becomes words, where the whole has one target"""
     if isinstance(pair, Example):
         return pair
     words, labels = pair
     if split is not None:
         words = split(words) if isinstance(words, str) else tuple(words)
-        return Example(words, {PAIRS_COLUMN: (str(labels),)}, Place(part, number), whole=True)
+        value = None if labels is None else str(labels)
+        return Example(words, {PAIRS_COLUMN: (value,)}, Place(part, place), whole=True)
     if len(words) != len(labels):
-        raise DataError(f"data[{part!r}], item {number}: {len(words)} words and {len(labels)} labels")
-    return Example(tuple(words), {PAIRS_COLUMN: tuple(labels)}, Place(part, number))
+        raise DataError(f"data[{part!r}], item {place}: {len(words)} words and {len(labels)} labels")
+    return Example(tuple(words), {PAIRS_COLUMN: tuple(labels)}, Place(part, place))
 
 
 def _split(

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from regard.build import build, learn_targets, learn_tokenizer, load_pretrained
-from regard.corpus import Corpus, Pairs, given_corpus, read_corpus
+from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
 from regard.data.batching import Batch
 from regard.data.labels import Labels
 from regard.data.target import Numbers, Target
@@ -37,6 +37,7 @@ from regard.recipe.write import differences, resolved, values
 from regard.run import Run, load
 from regard.scoring import Scored, floors, score
 from regard.training.checkpoint import restore, state
+from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import Scores, shown
 from regard.training.objective import summed_loss
 from regard.training.progress import Several, Stand, Talk
@@ -101,6 +102,7 @@ class _Training:
     named: set[str] = field(default_factory=set)
 
     def run(self, given: Mapping[str, Pairs] | None) -> Run:
+        self.recipe = settled(self.recipe) if given is None else self.recipe
         recover(self.folder / "last")
         recover(self.folder / "best")
         unfinished = self._check_folder()
@@ -239,7 +241,7 @@ class _Training:
         return summed_loss(model.output, model(batch.inputs), batch, self.recipe.train.label_smoothing)
 
     def _evaluate(self) -> Evaluation:
-        found = score(self.predictor, self.corpus.dev, self.recipe.data.ignore)
+        found = score(self.predictor, self.corpus.dev, self.recipe.data.ignore, self.recipe.output.scheme)
         new = [label for label in found.unseen if label not in self.named]
         if new:
             self.named.update(new)
@@ -264,12 +266,13 @@ class _Training:
 
     def _card(self, trainer: Trainer) -> str:
         data = "\n".join(f"- {path}: sha256 {known}" for path, known in self.corpus.digests.items())
-        best = trainer.progress.best
+        best, metric = trainer.progress.best, self.recipe.metric
+        score = "not yet measured" if best is None else shown(metric, best * MEASURES[metric].sign)
         return (
             f"# {self.folder.name}\n\nA model trained with regard: {self.recipe.task.kind}, columns "
             f"{', '.join(self.corpus.columns)}.\n\n## Data\n\n{data}\n\n## Score on dev\n\n"
-            f"{self.recipe.metric}: {'not yet measured' if best is None else shown(self.recipe.metric, abs(best))}, "
-            f"at update {trainer.progress.best_update}\n\n## Licence and intended use\n\n(for the author to fill in)\n"
+            f"{metric}: {score}, at update {trainer.progress.best_update}\n\n"
+            "## Licence and intended use\n\n(for the author to fill in)\n"
         )
 
     # The end
@@ -277,10 +280,10 @@ class _Training:
     def _finish(self, trainer: Trainer) -> None:
         best = load(self.folder, trust_code=True)
         parts = {"dev": self.corpus.dev, "test": self.corpus.test}
-        ignore = self.recipe.data.ignore
-        scored = {part: score(best.predictor, examples, ignore) for part, examples in parts.items() if examples}
+        ignore, scheme = self.recipe.data.ignore, self.recipe.output.scheme
+        scored = {part: score(best.predictor, examples, ignore, scheme) for part, examples in parts.items() if examples}
         numbers = self.recipe.task.kind == "regress"
-        beside = {part: floors(self.corpus, parts[part], ignore, numbers=numbers) for part in scored}
+        beside = {part: floors(self.corpus, parts[part], ignore, numbers=numbers, scheme=scheme) for part in scored}
         last = list(scored.values())[-1]
         report = Report(
             name=self.folder.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import torch
 
@@ -67,15 +68,16 @@ class Predictor:
         return next(self.model.parameters()).device
 
     def item(self, example: Example) -> Item:
-        """The example as numbers."""
+        """The example as numbers. Where the whole has one answer, a text without words is one unknown word."""
+        words = example.words or ("",) if self.whole else example.words
         return Item(
-            encoded=self.tokenizer.encode(example.words),
+            encoded=self.tokenizer.encode(words),
             labels={
                 column: target.encode(example.labels[column])
                 for column, target in self.targets.items()
                 if column in example.labels
             },
-            words=len(example.words),
+            words=len(words),
             answers=1 if self.whole else len(example.words),
         )
 
@@ -88,11 +90,12 @@ class Predictor:
     def _answer(self, examples: Sequence[Example]) -> list[Answer]:
         answers: list[Answer | None] = [None] * len(examples)
         items = [self.item(example) for example in examples]
-        # Without an element there is nothing to attend to: no labels; for the whole, the answer to an unknown word.
+        # Without an element there is nothing to attend to, and no labels are asked for.
         full = [number for number, item in enumerate(items) if item.length]
         for number, example in enumerate(examples):
             if not items[number].length:
-                answers[number] = Answer(example.words, dict.fromkeys(self.targets, ()), {}, example)
+                nothing: dict[str, tuple[Any, ...]] = dict.fromkeys(self.targets, ())
+                answers[number] = Answer(example.words, nothing, nothing, example)
         # A model that trains and evaluates in turns goes back to where it was.
         training = self.model.training
         self.model.eval()

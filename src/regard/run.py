@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,15 +53,9 @@ class Run:
         if self.predictor.whole:
             # A line of text may hold tabs and commas: only what was trained on tables is read as one.
             guessed = guess_table(path, errors)
-            return guessed if guessed == self._trained_on(guess_table) else "text"
+            return guessed if guessed == self.recipe.data.format else "text"
         guessed = guess_format(path, errors)
-        return "text" if guessed == "columns" and self._trained_on(guess_format) != "columns" else guessed
-
-    def _trained_on(self, guess: Callable[[str], str]) -> str:
-        data = self.recipe.data
-        if data.format != "guess":
-            return data.format
-        return guess(data.train[0]) if Path(data.train[0]).exists() else "text"
+        return "text" if guessed == "columns" and self.recipe.data.format != "columns" else guessed
 
     def read(self, path: str | Path, reader: Reader) -> Iterator[Example]:
         """The examples of a file without labels, one after the other."""
@@ -76,7 +70,7 @@ class Run:
             examples: Sequence[Example] = read_part(self.recipe, [str(data)])
         else:
             examples = given_corpus(self.recipe, {"train": data, "dev": data}, lambda sentence: None).train
-        return score(self.predictor, examples, self.recipe.data.ignore)
+        return score(self.predictor, examples, self.recipe.data.ignore, self.recipe.output.scheme)
 
     def look(self, item: str | Sequence[str] | Example) -> Look:
         """The answer to one item, and what attention did for it."""

@@ -10,6 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from regard.errors import FolderError
+from regard.training.metric import shown
 
 
 def summaries(folders: Sequence[Path] | None) -> list[dict[str, Any]]:
@@ -40,11 +41,11 @@ def _summary(folder: Path) -> dict[str, Any]:
 def table(rows: Sequence[dict[str, Any]]) -> Table:
     """The rows as a table for the terminal."""
     names = sorted({name for row in rows for name in row["scores"]})
-    shown = Table(box=None, pad_edge=False, header_style="bold")
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("run", *(f"dev {name}" for name in names), "update", "minutes", "MB", ""):
-        shown.add_column(name, justify="left" if name in ("run", "") else "right")
+        drawn.add_column(name, justify="left" if name in ("run", "") else "right")
     for row in rows:
-        scores = [f"{row['scores'][name]:.2%}" if name in row["scores"] else "–" for name in names]
+        scores = [shown(name, row["scores"][name]) if name in row["scores"] else "–" for name in names]
         ended = "" if row["finished"] else "unfinished"
-        shown.add_row(row["run"], *scores, str(row["update"]), str(row["minutes"]), str(row["megabytes"]), ended)
-    return shown
+        drawn.add_row(row["run"], *scores, str(row["update"]), str(row["minutes"]), str(row["megabytes"]), ended)
+    return drawn

@@ -42,18 +42,21 @@ class Scored:
                 yield answer.words, true, answered
 
 
-def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[str]) -> Scored:
-    """Answer examples with targets and count what is right. Labels that training never saw are missed, and named."""
+def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[str], scheme: str = "none") -> Scored:
+    """Answer examples with targets and count what is right. Labels that training never saw are missed, and named.
+
+    scheme: how labels mean spans, which are then scored too
+    """
     answers = list(predictor.predict(examples))
     for column in predictor.targets:
         if examples and column not in examples[0].labels:
             raise DataError(f"{examples[0].place}: there is no column {column} to score against")
-    pairs = [(answer.columns, answer.example.labels) for answer in answers if answer.probabilities or answer.words]
+    pairs = [(answer.columns, answer.example.labels) for answer in answers]
     scores: LabelScores | NumberScores
     if any(isinstance(target, Numbers) for target in predictor.targets.values()):
         scores = collect_numbers(pairs, ignore)
         return Scored(scores, answers)
-    scores = count_labels(pairs, ignore, whole=predictor.whole)
+    scores = count_labels(pairs, ignore, whole=predictor.whole, scheme=scheme)
     unseen = [
         label
         for column, counts in scores.columns.items()
@@ -63,11 +66,13 @@ def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[st
     return Scored(scores, answers, unseen)
 
 
-def floors(corpus: Corpus, examples: Sequence[Example], ignore: Sequence[str], *, numbers: bool) -> dict[str, Scores]:
+def floors(
+    corpus: Corpus, examples: Sequence[Example], ignore: Sequence[str], *, numbers: bool, scheme: str = "none"
+) -> dict[str, Scores]:
     """What is reached without a network, on the same items."""
     if numbers:
         return dict(number_floors(corpus.train, examples, corpus.columns, ignore))
-    return dict(label_floors(corpus.train, examples, corpus.columns, ignore))
+    return dict(label_floors(corpus.train, examples, corpus.columns, ignore, scheme=scheme))
 
 
 def _labels(predictor: Predictor, column: str) -> Labels:

@@ -104,3 +104,41 @@ def first_wrong(labels: Sequence[str | None], scheme: str) -> int | None:
         if labels and not unknown and not follows(before, label):
             return place
     return None
+
+
+# The prefixes of each scheme: what opens a span of several words, what is inside, what closes it (None: nothing does,
+# a span ends where the next label does not go on), and what is a span of one word.
+_PREFIXES: dict[str, tuple[str, str, str | None, str | None]] = {
+    "IOB2": ("B", "I", None, None),
+    "IOBES": ("B", "I", "E", "S"),
+    "BMES": ("B", "M", "E", "S"),
+}
+
+Span = tuple[int, int, str]
+
+
+def spans(labels: Sequence[str | None], scheme: str) -> set[Span]:
+    """The spans that labels mean, strictly: (first word, word after the last, kind).
+
+    What does not follow the scheme is no span: an I without its B, a B that is never closed where the scheme closes.
+    """
+    opens, inside, closes, single = _PREFIXES[scheme]
+    found: set[Span] = set()
+    start: int | None = None
+    kind = ""
+    for place, label in enumerate([*labels, None]):
+        prefix, of = _split(label or "")
+        goes_on = start is not None and of == kind and prefix in (inside, closes)
+        if start is not None and not goes_on:
+            if closes is None:
+                found.add((start, place, kind))
+            start = None
+        if prefix == opens:
+            start, kind = place, of
+        elif prefix == single:
+            found.add((place, place + 1, of))
+        elif goes_on and prefix == closes:
+            assert start is not None
+            found.add((start, place + 1, kind))
+            start = None
+    return found

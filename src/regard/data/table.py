@@ -39,7 +39,8 @@ class Table:
         predicting: bool = False,
     ) -> None:
         self.source = tuple(source) or (1,)
-        self.target = () if predicting else tuple(target) or (2,)
+        # What is not read is learnt: the second column, or the first where the second is read.
+        self.target = () if predicting else tuple(target) or ((1,) if self.source == (2,) else (2,))
         self.split = split
         self.header = any(isinstance(column, str) for column in (*self.source, *target)) if header is None else header
         self.predicting = predicting
@@ -64,6 +65,9 @@ class Table:
             width = width or len(cells)
             if self.header and names is None:
                 names = cells
+                twice = [name for name in names if name and names.count(name) > 1]
+                if twice:
+                    raise DataError(f"{file}, line {number}: two columns are named {twice[0]}")
                 continue
             try:
                 yield self._example(number, cells, names, width, file)
@@ -164,11 +168,13 @@ class JsonLines(Table):
                 )
             except DataError as error:
                 yield error
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 yield DataError(f"{file}, line {number}: this is no JSON: {error}")
 
 
 def _text(values: Mapping[str, Any], column: str | int, place: Place) -> str:
+    if isinstance(column, int):
+        raise DataError(f"{place}: columns of JSON lines have names; give them as data.source and data.target")
     if column not in values:
         known = ", ".join(values)
         raise DataError(f"{place}: there is no {column}; the keys are {known}{nearest(str(column), values)}")

@@ -42,16 +42,20 @@ class Numbers:
         ]
         if not numbers:
             raise DataError(f"the column {column} holds no number to learn; is data.target the right column?")
-        mean = math.fsum(numbers) / len(numbers)
-        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in numbers) / len(numbers))
-        # All targets equal: there is nothing to learn but the mean.
-        return cls(mean, deviation or 1.0)
+        mean = math.fsum(value / len(numbers) for value in numbers)
+        deviation = math.hypot(*((value - mean) / math.sqrt(len(numbers)) for value in numbers))
+        if not math.isfinite(deviation):
+            raise DataError(f"the numbers of the column {column} are too large to be learnt; give them in another unit")
+        # All targets equal, but for rounding: there is nothing to learn but the mean.
+        return cls(mean, deviation if deviation > 1e-12 * abs(mean) else 1.0)
 
     def encode(self, values: Iterable[str | None]) -> tuple[float, ...]:
-        return tuple(math.nan if value is None else (float(value) - self.mean) / self.deviation for value in values)
+        return tuple((_float(value) - self.mean) / self.deviation for value in values)
 
     def decode(self, answer: float) -> str:
-        return f"{answer * self.deviation + self.mean:.6g}"
+        # As many digits as matter for the spread: a year and a second since 1970 need more than a share.
+        digits = max(0, 4 - math.floor(math.log10(self.deviation)))
+        return f"{answer * self.deviation + self.mean:.{min(digits, 300)}f}"
 
     def saved(self) -> dict[str, float]:
         return {"mean": self.mean, "deviation": self.deviation}
@@ -59,22 +63,30 @@ class Numbers:
 
 def number(text: str, place: object) -> float:
     """A finite number, or a refusal that names the place."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _float(text)
     if not math.isfinite(value):
         raise DataError(f"{place}: the target {text!r} is not a number")
     return value
+
+
+def _float(text: str | None) -> float:
+    """The number; what is none is not a number (nan)."""
+    try:
+        return math.nan if text is None else float(text)
+    except ValueError:
+        return math.nan
 
 
 def target_from(saved: Any, where: str) -> Target:
     """A target that was saved; `where` is for the message if it cannot be read."""
     if isinstance(saved, Mapping):
         try:
-            return Numbers(float(saved["mean"]), float(saved["deviation"]))
+            found = Numbers(float(saved["mean"]), float(saved["deviation"]))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{where} is damaged: {error}") from None
+        if not math.isfinite(found.mean) or not 0 < found.deviation < math.inf:
+            raise DataError(f"{where} is damaged: {dict(saved)}")
+        return found
     if not isinstance(saved, list) or not saved or not all(isinstance(name, str) for name in saved):
         raise DataError(f"{where} is damaged: it is no list of texts")
     return Labels(saved)

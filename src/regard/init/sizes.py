@@ -42,6 +42,8 @@ def label_settings(train: Sequence[Example]) -> dict[str, dict[str, Any]]:
     training: dict[str, Any] = {"minutes": size.minutes, "average": 5, "batch_tokens": 1200}
     if scheme == "none":
         training["label_smoothing"] = 0.05
+    else:
+        training["metric"] = "span_f1"
     return {
         "input": {
             "tokens": "words+characters",

@@ -32,7 +32,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
     "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
-    "train.metric": ("accuracy", "exact", "macro_f1", "pearson", "spearman", "rmse"),
+    "train.metric": ("accuracy", "exact", "macro_f1", "span_f1", "pearson", "spearman", "rmse"),
     "train.device": ("auto", "cpu", "cuda", "mps"),
 }
 
@@ -69,7 +69,7 @@ Count = Annotated[int, Field(ge=1)]
 # Tasks with one answer for the whole item, and the metrics of each task, the first being its own.
 WHOLE_TASKS = ("classify", "regress")
 TASK_METRICS = {
-    "label": ("accuracy", "exact"),
+    "label": ("accuracy", "exact", "span_f1"),
     "classify": ("accuracy", "macro_f1"),
     "regress": ("pearson", "spearman", "rmse"),
 }
@@ -143,7 +143,8 @@ class OutputSettings(Section):
     """What the answer looks like."""
 
     scheme: Annotated[str, _one_of("output.scheme")] = Field(
-        "none", description="how spans are written into labels; with crf, impossible sequences are ruled out"
+        "none",
+        description="how spans are written into labels: they are scored strictly, and crf rules out what breaks it",
     )
     crf: bool = Field(False, description="whether neighbouring labels are chosen together (conditional random field)")
 
@@ -267,6 +268,8 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
                     f"model.key_heads is {model.key_heads}, which does not divide heads = {model.heads}",
                 )
             )
+    if recipe.task.kind == "label" and len(recipe.data.source) > 1:
+        found.append(("data.source", "data.source names several columns, but a label for each word reads one"))
     if train.epochs is not None and train.minutes is not None:
         found.append(("train.minutes", "train.epochs and train.minutes are both given; give one of them"))
     return found
@@ -274,17 +277,18 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
 
 def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     kind, metric = recipe.task.kind, recipe.train.metric
-    if metric is None or metric in TASK_METRICS[kind]:
-        return []
-    return [
-        ("train.metric", f"train.metric is {metric}, but a task of kind {kind} has {', '.join(TASK_METRICS[kind])}")
-    ]
+    if metric is not None and metric not in TASK_METRICS[kind]:
+        known = ", ".join(TASK_METRICS[kind])
+        return [("train.metric", f"train.metric is {metric}, but a task of kind {kind} has {known}")]
+    if metric == "span_f1" and recipe.output.scheme == "none":
+        return [("train.metric", "train.metric is span_f1, which needs output.scheme to say what a span is")]
+    return []
 
 
 def _unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     tokens, model = recipe.input.tokens, recipe.model
-    kind, table = recipe.task.kind, recipe.data.format in ("tsv", "csv")
+    kind, table = recipe.task.kind, recipe.data.format in ("guess", "tsv", "csv")
     has_words = tokens in ("words", "words+characters")
     attention = (
         "heads",
@@ -308,10 +312,10 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("model", "pooling", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         *(("output", name, kind == "label", f"task.kind = {kind}") for name in ("crf", "scheme")),
         ("train", "label_smoothing", kind != "regress", "task.kind = regress"),
+        ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         ("data", "header", table, f"data.format = {recipe.data.format}"),
         ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
         ("data", "split", not recipe.data.dev, "data.dev, which is given"),
-        ("output", "scheme", recipe.output.crf, "output.crf = false"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
     found: dict[str, str] = {}

@@ -47,7 +47,12 @@ WHOLE_FLOORS = {"most frequent label": most_frequent}
 
 
 def label_floors(
-    train: Sequence[Example], test: Sequence[Example], columns: Sequence[str], ignore: Collection[str]
+    train: Sequence[Example],
+    test: Sequence[Example],
+    columns: Sequence[str],
+    ignore: Collection[str],
+    *,
+    scheme: str = "none",
 ) -> dict[str, LabelScores]:
     """Each floor's scores on the same items as the model's."""
     whole = bool(test) and test[0].whole
@@ -58,7 +63,7 @@ def label_floors(
             ({column: _answers(look_up[column], example, whole) for column in columns}, example.labels)
             for example in test
         )
-        found[name] = count_labels(answers, ignore, whole=whole)
+        found[name] = count_labels(answers, ignore, whole=whole, scheme=scheme)
     if whole:
         each = {column: _linear(train, test, column, ignore) for column in columns}
         answers = (

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from regard.data.labels import Span, spans
+
 
 @dataclass
 class ColumnCounts:
@@ -17,12 +19,14 @@ class ColumnCounts:
 
     gold, predicted, right: how often each label stands in the data, was answered, and was answered where it stands
     pairs: how often each label was answered where each stands
+    spans: what was counted of the spans that labels mean, where they follow a scheme
     """
 
     gold: Counter[str] = field(default_factory=Counter)
     predicted: Counter[str] = field(default_factory=Counter)
     right: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    spans: SpanCounts = field(default_factory=lambda: SpanCounts())
 
     @property
     def accuracy(self) -> float:
@@ -41,10 +45,29 @@ class ColumnCounts:
 
 
 @dataclass
+class SpanCounts:
+    """How many spans of each kind stand in the data, were answered, and were answered exactly where one stands."""
+
+    gold: Counter[str] = field(default_factory=Counter)
+    predicted: Counter[str] = field(default_factory=Counter)
+    right: Counter[str] = field(default_factory=Counter)
+
+    def add(self, true: set[Span], answered: set[Span]) -> None:
+        """Count one item's spans."""
+        for counts, found in ((self.gold, true), (self.predicted, answered), (self.right, true & answered)):
+            counts.update(kind for _, _, kind in found)
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.right.total() / max(1, self.gold.total() + self.predicted.total())
+
+
+@dataclass
 class LabelScores:
     """What was counted over a set of items.
 
     whole:       whether a label is for the whole item
+    scheme:      how labels mean spans (strictly); none where they do not
     right_items: how many items are right in every label of every column
     """
 
@@ -52,10 +75,13 @@ class LabelScores:
     items: int = 0
     right_items: int = 0
     whole: bool = False
+    scheme: str = "none"
 
     def values(self) -> dict[str, float]:
         """All scores by name; with several columns each column's accuracy too."""
         found = {name: METRICS[name].of(self) for name in LABEL_METRICS[self.whole]}
+        if self.scheme != "none":
+            found["span_f1"] = METRICS["span_f1"].of(self)
         if len(self.columns) > 1:
             found.update({f"accuracy {column}": counts.accuracy for column, counts in self.columns.items()})
         return found
@@ -84,16 +110,22 @@ Columns = Mapping[str, tuple[str | None, ...]]
 
 
 def count_labels(
-    pairs: Iterable[tuple[Mapping[str, tuple[str, ...]], Columns]], ignore: Collection[str] = (), *, whole: bool = False
+    pairs: Iterable[tuple[Mapping[str, tuple[str, ...]], Columns]],
+    ignore: Collection[str] = (),
+    *,
+    whole: bool = False,
+    scheme: str = "none",
 ) -> LabelScores:
     """Count answers against the data: pairs of (answered columns, true columns). Unknown and ignored labels do not
     count; a label that was never seen in training counts as missed."""
-    scores = LabelScores(whole=whole)
+    scores = LabelScores(whole=whole, scheme=scheme)
     for answered, true in pairs:
         whole = True
         scores.items += 1
         for column, labels in true.items():
             counts = scores.columns.setdefault(column, ColumnCounts())
+            if scheme != "none":
+                counts.spans.add(spans(labels, scheme), spans(answered[column], scheme))
             for answer, label in zip(answered[column], labels, strict=True):
                 if label is None or label in ignore:
                     continue
@@ -125,6 +157,15 @@ def macro_f1(scores: LabelScores) -> float:
     return sum(found) / max(1, len(found))
 
 
+def span_f1(scores: LabelScores) -> float:
+    """Of spans answered and spans there are, how many are the same, in place and kind; the mean over the columns.
+
+    Source: Tjong Kim Sang & De Meulder 2003, CoNLL, section 3; their script also takes a stray I- for a beginning, we
+    do not.
+    """
+    return sum(counts.spans.f1 for counts in scores.columns.values()) / max(1, len(scores.columns))
+
+
 def collect_numbers(
     pairs: Iterable[tuple[Mapping[str, tuple[str, ...]], Columns]], ignore: Collection[str] = ()
 ) -> NumberScores:
@@ -146,7 +187,7 @@ def pearson(answered: np.ndarray, true: np.ndarray) -> float:
         return 0.0
     one, other = answered - answered.mean(), true - true.mean()
     length = math.sqrt(float(one @ one) * float(other @ other))
-    return float(one @ other) / length
+    return float(one @ other) / length if length else 0.0
 
 
 def spearman(answered: np.ndarray, true: np.ndarray) -> float:
@@ -182,6 +223,7 @@ METRICS: dict[str, Metric] = {
     "accuracy": Metric(accuracy),
     "exact": Metric(exact),
     "macro_f1": Metric(macro_f1),
+    "span_f1": Metric(span_f1),
     "pearson": Metric(lambda scores: scores.mean(pearson), share=False),
     "spearman": Metric(lambda scores: scores.mean(spearman), share=False),
     "rmse": Metric(lambda scores: scores.mean(rmse), sign=-1, share=False),

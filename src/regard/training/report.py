@@ -61,6 +61,8 @@ class Report:
             values = scores.values()
             rows.append([name, *(shown(metric, values[metric]) for metric in model)])
         items = f"{self.scores[part].items:,} items"
+        scheme = getattr(self.scores[part], "scheme", "none")
+        items += "" if scheme == "none" else f"; spans are read strictly as {scheme}"
         return section(f"Scores on {part}", table(["", *model], rows, highlight=0), note=f"{items}; floors beside it")
 
     def _labels(self, part: str, scores: LabelScores) -> str:
