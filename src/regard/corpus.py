@@ -13,6 +13,7 @@ import numpy as np
 
 from regard.data.conllu import COLUMNS
 from regard.data.example import Example, Place
+from regard.data.labels import first_wrong
 from regard.data.lines import digest
 from regard.data.reading import (
     Reader,
@@ -184,11 +185,32 @@ def _split(
                     f"{example.place}: the columns {', '.join(example.labels) or 'none'} where {', '.join(columns)} "
                     f"are learnt; {part} must have the columns of train"
                 )
-    train, dev = parts["train"], parts["dev"]
+    train, dev = _following(recipe, parts["train"], columns, say), parts["dev"]
     if not dev:
         train, dev = set_aside(train, recipe.data.split, recipe.train.seed)
         say(f"no dev data: {len(dev)} of {len(train) + len(dev)} examples are set aside (data.split)")
     return Corpus(train, dev, parts["test"], columns, digests)
+
+
+def _following(recipe: Recipe, train: Sequence[Example], columns: Sequence[str], say: Say) -> Sequence[Example]:
+    """The examples whose labels follow the scheme that the CRF will insist on. With on_error = "skip" the others are
+    left out; else they are left for the refusal that names the first."""
+    if not recipe.output.crf or recipe.output.scheme == "none" or recipe.data.on_error == "stop":
+        return train
+    kept = [example for example in train if not any(breaks(example, c, recipe) for c in columns)]
+    if len(kept) < len(train):
+        first = next(example for example in train if example not in kept)
+        say(
+            f"left out: {len(train) - len(kept)} of {len(train)} items of train, whose labels break the scheme "
+            f"{recipe.output.scheme}, as at {first.place}"
+        )
+    return kept
+
+
+def breaks(example: Example, column: str, recipe: Recipe) -> bool:
+    """Whether an example's labels break the recipe's scheme; ignored ones count as unknown."""
+    labels = [None if label in recipe.data.ignore else label for label in example.labels[column]]
+    return first_wrong(labels, recipe.output.scheme) is not None
 
 
 def set_aside(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:

@@ -90,7 +90,8 @@ def check_scheme(examples: Iterable[Example], column: str, scheme: str, ignore: 
             after = f"after {before}" if before else "at the beginning"
             raise DataError(
                 f"{example.place}, word {min(wrong + 1, len(labels))}: {label} {after} does not follow the scheme "
-                f'{scheme}; mend the labels, or set output.scheme = "none"'
+                f'{scheme}; mend the labels, leave such items out with data.on_error = "skip", '
+                'or set output.scheme = "none"'
             )
 
 

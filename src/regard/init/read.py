@@ -68,7 +68,8 @@ def _labels(task: str, files: dict[str, str], columns: dict[str, tuple[str | int
     source = columns["source"][0] if columns["source"] else None
     examples = {part: read_examples([path], reader_for(path, found, source, target)) for part, path in files.items()}
     data = {"format": found, "target": target, **({"source": columns["source"]} if columns["source"] else {})}
-    return {**label_settings(examples["train"]), "task": {"kind": task}, "data": data}, examples, found
+    settings = label_settings(examples["train"])
+    return {**settings, "task": {"kind": task}, "data": {**settings["data"], **data}}, examples, found
 
 
 def _whole(task: str, files: dict[str, str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:

@@ -33,6 +33,10 @@ SIZES = (
 )
 
 
+# Real data have faults: a scheme is one if at least this share of sentences follows it.
+_MOST = 0.99
+
+
 def label_settings(train: Sequence[Example]) -> dict[str, dict[str, Any]]:
     """Settings for a label for each word."""
     words = sum(len(example.words) for example in train)
@@ -44,7 +48,10 @@ def label_settings(train: Sequence[Example]) -> dict[str, dict[str, Any]]:
         training["label_smoothing"] = 0.05
     else:
         training["metric"] = "span_f1"
+        training["batch_tokens"] = 2400  # a CRF walks word by word: long batches cost it no more
     return {
+        # With a scheme, items that break it are left out and said, so that one of them does not stop training.
+        "data": {} if scheme == "none" else {"on_error": "skip"},
         "input": {
             "tokens": "words+characters",
             # Where nearly every word is one sign (Chinese by the character), plain text is split the same way.
@@ -92,4 +99,5 @@ def _scheme(examples: Sequence[Example], columns: Sequence[str]) -> str:
 
 
 def _follow(examples: Sequence[Example], columns: Sequence[str], scheme: str) -> bool:
-    return all(first_wrong(example.labels[column], scheme) is None for example in examples for column in columns)
+    right = [all(first_wrong(example.labels[c], scheme) is None for c in columns) for example in examples]
+    return sum(right) >= _MOST * len(right)

@@ -1,4 +1,4 @@
-"""Encoder and Decoder: a position, some blocks, a last norm."""
+"""Encoder and Decoder: blocks one after the other."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from torch import Tensor, nn
 
 from regard.attention.mask import Mask
 from regard.attention.position import Position
-from regard.layers.block import DecoderBlock, EncoderBlock, NoNorm
+from regard.layers.block import NoNorm
 from regard.layers.cache import Cache
 from regard.layers.dropout import Dropout
 
 
-class Encoder(nn.Module):
-    """Blocks one after the other: each lets every element look at all others once more.
+class Stack(nn.Module):
+    """A position, some blocks, a last norm: what encoder and decoder have in common.
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1. `norm` is the last norm that blocks with the norm
-    before their parts need; dropout is that of the embedded input.
+    norm:    the last norm that blocks with the norm before their parts need
+    dropout: that of the embedded input
     """
 
     def __init__(
         self,
-        blocks: Iterable[EncoderBlock],
+        blocks: Iterable[nn.Module],
         *,
         position: Position | None = None,
         norm: nn.Module | None = None,
@@ -34,6 +34,22 @@ class Encoder(nn.Module):
         self.dropout = Dropout(dropout)
         self.blocks = nn.ModuleList(blocks)
         self.norm = NoNorm(0) if norm is None else norm
+
+    def place(self, x: Tensor, positions: Tensor, block: int) -> tuple[Position, Tensor]:
+        """The position that a block sees, and its input, told where it stands.
+
+        x, output: (batch, time, width)
+        """
+        position = self.position.at(block)
+        x = position.embed(x, positions)
+        return position, self.dropout(x) if block == 0 else x
+
+
+class Encoder(Stack):
+    """Blocks one after the other: each lets every element look at all others once more.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1. Its blocks are `EncoderBlock`s.
+    """
 
     def forward(self, x: Tensor, mask: Mask | None = None) -> Tensor:
         """Each element's vector, in the light of all others.
@@ -44,33 +60,16 @@ class Encoder(nn.Module):
         positions = torch.arange(x.shape[1], device=x.device)[None]
         real = None if mask is None else mask.real_positions(x.shape[1])
         for index, block in enumerate(self.blocks):
-            position = self.position.at(index)
-            x = position.embed(x, positions)
-            if index == 0:
-                x = self.dropout(x)
+            position, x = self.place(x, positions, index)
             x = block(x, mask, position, real)
         return self.norm(x, real)
 
 
-class Decoder(nn.Module):
+class Decoder(Stack):
     """Blocks that write from left to right: each element looks at those written before it and at what was read.
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1. Its blocks are `DecoderBlock`s.
     """
-
-    def __init__(
-        self,
-        blocks: Iterable[DecoderBlock],
-        *,
-        position: Position | None = None,
-        norm: nn.Module | None = None,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.position = Position() if position is None else position
-        self.dropout = Dropout(dropout)
-        self.blocks = nn.ModuleList(blocks)
-        self.norm = NoNorm(0) if norm is None else norm
 
     def cache(self) -> Cache:
         """An empty cache for decoding step by step."""
@@ -96,10 +95,7 @@ class Decoder(nn.Module):
         positions = torch.arange(start, start + x.shape[1], device=x.device)[None]
         real = None if mask is None or cache is not None else mask.real_positions(x.shape[1])
         for index, block in enumerate(self.blocks):
-            position = self.position.at(index)
-            x = position.embed(x, positions)
-            if index == 0:
-                x = self.dropout(x)
+            position, x = self.place(x, positions, index)
             x = block(
                 x,
                 memory,
