@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from regard.corpus import PAIRS_COLUMN, given_corpus, read_corpus, set_aside, splitter
+from regard.corpus import PAIRS_COLUMN, given_corpus, read_corpus, read_part, set_aside, settled, splitter
 from regard.data.example import Example
 from regard.errors import DataError
 from regard.recipe import Recipe, recipe_from
@@ -160,9 +160,47 @@ def test_a_pair_of_the_whole_is_a_text_or_words_and_one_target() -> None:
     assert [example.labels["label"] for example in whole("regress", ("a", 1), ("b", 2.5))] == [("1",), ("2.5",)]
 
 
-@pytest.mark.xfail(strict=True, reason="corpus._example makes the text None of a target that is not known")
 def test_a_target_that_is_none_is_not_known() -> None:
     assert whole("classify", ("a", "A"), ("b", None))[1].labels == {"label": (None,)}
+    assert whole("regress", ("a", 1), ("b", None))[1].labels == {"label": (None,)}
+
+
+@pytest.mark.parametrize("value", ["two", "1,5", "nan", "1e999"])
+def test_a_number_to_learn_or_to_score_is_one_or_is_named(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(f"a\t1\nb\t{value}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"a\.tsv:2: the target {value!r} is not a number \(data\.on_error"):
+        read_part(recipe(str(path), task={"kind": "regress"}), [str(path)])
+    with pytest.raises(DataError, match=rf"^train:2: the target {value!r} is not a number$"):
+        whole("regress", ("a", 1), ("b", value))
+    left_out = read_part(recipe(str(path), task={"kind": "regress"}, data={"ignore": value}), [str(path)])
+    classes = read_part(recipe(str(path), task={"kind": "classify"}), [str(path)])
+    assert [one.labels["2"] for one in left_out] == [one.labels["2"] for one in classes] == [("1",), (value,)]
+
+
+FORMATS = [
+    ("label", "conllu", "1\tI\t_\tPRON\t_\t_\t_\t_\t_\t_\n\n"),
+    ("label", "columns", "I\tPRON\nsaw\tVERB\n\n"),
+    ("classify", "tsv", "a\tx\nb\ty\n"),
+    ("classify", "csv", "a,x\nb,y\n"),
+    ("regress", "jsonl", '{"a": "x", "b": 1}\n'),
+]
+
+
+@pytest.mark.parametrize(("kind", "format", "text"), FORMATS)
+def test_a_guessed_format_is_settled_by_the_first_file(kind: str, format: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text(text, encoding="utf-8")
+    assert settled(recipe(str(path), task={"kind": kind})).data.format == format
+    given = recipe(str(path), task={"kind": kind}, data={"format": "tsv"})
+    assert settled(given) == given
+
+
+def test_what_is_plain_text_or_no_file_settles_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("so good\n", encoding="utf-8")
+    for path in (tmp_path / "a", tmp_path / "gone"):
+        for kind in ("label", "classify"):
+            assert settled(recipe(str(path), task={"kind": kind})).data.format == "guess"
 
 
 @pytest.mark.parametrize("tokens", ["words", "words+characters", "characters", "subwords"])
@@ -175,3 +213,34 @@ def test_letters_and_sub_words_are_made_of_the_text_of_the_whole_as_it_stands(to
     else:
         assert split("two  words.") == ("two", "words", ".") and split(" ") == ()
     assert splitter(recipe_from({**values, "task": {"kind": "label"}}))("two  words.") == ("two", "words", ".")
+
+
+def test_what_is_ignored_is_unknown_from_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("a\t1\nb\t-999\nc\t3\n", encoding="utf-8")
+    values = {"task": {"kind": "regress"}, "data": {"train": str(path), "ignore": "-999"}}
+    found = read_part(recipe_from(values), [str(path)])
+    assert [example.labels["2"] for example in found] == [("1",), (None,), ("3",)]
+
+
+def test_with_skip_a_wrong_number_is_left_out_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("a\t1\nb\ttwo\nc\t3\n", encoding="utf-8")
+    values = {"task": {"kind": "regress"}, "data": {"train": str(path), "on_error": "skip"}}
+    said: list[str] = []
+    assert len(read_part(recipe_from(values), [str(path)], said.append)) == 2
+    assert said == [f"left out: {path}:2: the target 'two' is not a number"]
+
+
+def test_with_skip_items_that_break_the_scheme_are_left_out_of_training_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("a B-X\nb I-X\n\nc I-X\n\nd O\n", encoding="utf-8")
+    values = {
+        "data": {"train": str(path), "dev": str(path), "on_error": "skip"},
+        "output": {"crf": True, "scheme": "IOB2"},
+    }
+    said: list[str] = []
+    found = read_corpus(recipe_from(values), said.append)
+    assert [example.words for example in found.train] == [("a", "b"), ("d",)]
+    assert len(found.dev) == 3  # what is scored is not chosen by its labels
+    assert said == [f"left out: 1 of 3 items of train, whose labels break the scheme IOB2, as at {path}:4"]

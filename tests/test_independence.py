@@ -56,7 +56,7 @@ def predictor_for(input, model=None, output=None):
 
 
 def answers(predictor, examples):
-    return [(answer.labels, answer.probabilities.get(small.COLUMN, ())) for answer in predictor.predict(examples)]
+    return [(answer.labels, answer.probabilities[small.COLUMN]) for answer in predictor.predict(examples)]
 
 
 def assert_same(found, wanted):
@@ -102,7 +102,6 @@ def test_the_answer_does_not_depend_on_order_or_neighbours(predictor):
         assert found[3] == ((), ())
 
 
-@pytest.mark.xfail(strict=True, reason="Predictor._answer gives what is empty no columns of probabilities")
 def test_what_has_no_words_has_as_many_probabilities_as_labels():
     [answer] = predictor_for("words").predict([Example(())])
     assert answer.columns == answer.probabilities == {small.COLUMN: ()}

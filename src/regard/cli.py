@@ -58,13 +58,15 @@ def demo(
     """Stories told in a minute or two, offline: a label for each word, one value for the whole."""
     from regard.demo import names
     from regard.demo import story as words
+    from regard.machine import threads
 
     tellers = {"label": words.tell, "value": names.tell}
     if story not in (*tellers, "all"):
         raise RegardError(f"there is no story {story}; there are {', '.join(tellers)}{nearest(story, tellers)}")
     for name, tell in tellers.items():
         if story in (name, "all"):
-            tell(folder, _console(stderr=False))
+            with threads(1):
+                tell(folder, _console(stderr=False))
 
 
 @app.command()
@@ -118,6 +120,7 @@ def predict(
 
     loaded = load(run, trust_code=trust_code)
     reader = loaded.reader(file, format)
+    _say(f"{'the standard input' if file == '-' else file} is read as {reader.name}; --format says otherwise")
     for answer in _progressing(loaded.predictor.predict(loaded.read(file, reader))):
         if as_json:
             _print_json(_as_json(answer, loaded.predictor.whole, probabilities))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,18 +70,28 @@ def read_part(recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: 
     data = recipe.data
     reader = reader_of(recipe, paths[0])
     examples = read_examples(paths, reader, on_error=data.on_error, encoding_errors=data.encoding_errors, say=say)
-    return _checked(recipe, examples)
+    return _checked(recipe, examples, say)
 
 
-def _checked(recipe: Recipe, examples: list[Example]) -> list[Example]:
-    """Where numbers are learnt or scored, each target is one; the first that is none is named."""
-    if recipe.task.kind == "regress":
-        for example in examples:
-            for values in example.labels.values():
-                for value in values:
-                    if value is not None and value not in recipe.data.ignore:
-                        number(value, example.place)
-    return examples
+def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]:
+    """Ignored labels become unknown; and where numbers are learnt or scored each target must be one.
+
+    The first that is none is named; with on_error = "skip" its example is left out.
+    """
+    checked = []
+    for example in examples:
+        labels = {c: tuple(None if v in recipe.data.ignore else v for v in vs) for c, vs in example.labels.items()}
+        try:
+            if recipe.task.kind == "regress":
+                for value in (value for values in labels.values() for value in values if value is not None):
+                    number(value, example.place)
+        except DataError as error:
+            if recipe.data.on_error == "stop":
+                raise DataError(f'{error} (data.on_error = "skip" leaves such out)') from None
+            say(f"left out: {error}")
+            continue
+        checked.append(replace(example, labels=labels))
+    return checked
 
 
 def reader_of(
@@ -149,7 +159,7 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
         raise DataError(f"data has the parts {', '.join(PARTS)}, of which train must not be empty; found {list(given)}")
     make = partial(_example, split=splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None)
     parts = {
-        part: _checked(recipe, [make(pair, part, place) for place, pair in enumerate(given.get(part, ()), 1)])
+        part: _checked(recipe, [make(pair, part, place) for place, pair in enumerate(given.get(part, ()), 1)], say)
         for part in PARTS
     }
     columns = tuple(parts["train"][0].labels)
@@ -208,9 +218,8 @@ def _following(recipe: Recipe, train: Sequence[Example], columns: Sequence[str],
 
 
 def breaks(example: Example, column: str, recipe: Recipe) -> bool:
-    """Whether an example's labels break the recipe's scheme; ignored ones count as unknown."""
-    labels = [None if label in recipe.data.ignore else label for label in example.labels[column]]
-    return first_wrong(labels, recipe.output.scheme) is not None
+    """Whether an example's labels break the recipe's scheme; after an unknown one anything may stand."""
+    return first_wrong(example.labels[column], recipe.output.scheme) is not None
 
 
 def set_aside(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 
 # What may be installed beside the core, and the packages that show that it is.
@@ -32,6 +34,23 @@ def environment() -> dict[str, str]:
         "threads": str(torch.get_num_threads()),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
     }
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """For a while, so many threads compute.
+
+    On networks as small as the demo's one thread is faster than two, and much faster where something else is running:
+    two would wait for each other at every step.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def extras() -> dict[str, str]:

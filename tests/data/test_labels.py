@@ -138,7 +138,8 @@ def test_labels_that_do_not_follow_their_scheme_are_named_by_place(
     with pytest.raises(DataError) as raised:
         check_scheme([example("O", "O"), example(*labels)] if scheme != "BMES" else [example(*labels)], "ner", scheme)
     assert str(raised.value) == (
-        f'a.tsv:7, {words} does not follow the scheme {scheme}; mend the labels, or set output.scheme = "none"'
+        f"a.tsv:7, {words} does not follow the scheme {scheme}; mend the labels, leave such items out with "
+        'data.on_error = "skip", or set output.scheme = "none"'
     )
 
 

@@ -130,7 +130,6 @@ def test_every_name_belongs_to_a_setting() -> None:
 
 # What else must be set in the section, that the setting be used.
 USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
-    "output.scheme": {"output": {"crf": True}},
     "model.pooling": {"task": {"kind": "classify"}},
 }
 # A task that has the metric.
@@ -142,6 +141,8 @@ def test_every_allowed_name_is_accepted(setting: str) -> None:
     section, _, key = setting.partition(".")
     for name in NAMES[setting]:
         others = {"task": {"kind": TASK_OF[name]}} if setting == "train.metric" else USED_WITH.get(setting, {})
+        if name == "span_f1":
+            others = {**others, "output": {"scheme": "IOB2"}}
         recipe = given(**{**others, section: {key: name, **others.get(section, {})}})
         assert getattr(getattr(recipe, section), key) == name
 
@@ -254,7 +255,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "a name misspelt": (
         DATA + '[train]\n\nmetric = "acuracy"\n',
         [
-            "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, pearson, "
+            "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, span_f1, pearson, "
             "spearman, rmse; did you mean accuracy?"
         ],
     ),
@@ -420,10 +421,6 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         {"output": {"crf": True}, "train": {"label_smoothing": 0.1}},
         "train.label_smoothing is not used with output.crf = true",
     ),
-    "scheme without crf": (
-        {"output": {"scheme": "IOB2"}},
-        "output.scheme is not used with output.crf = false",
-    ),
     "pooling of a label for each word": (
         {"task": {"kind": "label"}, "model": {"pooling": "mean"}},
         "model.pooling is not used with task.kind = label",
@@ -435,6 +432,17 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         )
         for kind in WHOLE_TASKS
     },
+    **{
+        f"scheme of {kind}": (
+            {"task": {"kind": kind}, "output": {"scheme": "IOB2"}},
+            f"output.scheme is not used with task.kind = {kind}",
+        )
+        for kind in WHOLE_TASKS
+    },
+    "header of a label for each word": (
+        {"data": {"header": True}},
+        "data.header is not used with task.kind = label",
+    ),
     "smoothing of numbers": (
         {"task": {"kind": "regress"}, "train": {"label_smoothing": 0.1}},
         "train.label_smoothing is not used with task.kind = regress",
@@ -465,6 +473,14 @@ def test_a_metric_of_another_task_is_refused(kind: str, metric: str) -> None:
     )
 
 
+def test_spans_can_be_the_metric_only_where_a_scheme_says_what_they_are() -> None:
+    with pytest.raises(RecipeError) as raised:
+        given(train={"metric": "span_f1"})
+    assert str(raised.value) == ("recipe: train.metric is span_f1, which needs output.scheme to say what a span is")
+    for crf in (False, True):
+        assert given(train={"metric": "span_f1"}, output={"scheme": "IOB2", "crf": crf}).metric == "span_f1"
+
+
 def test_where_no_metric_is_given_the_task_s_own_is_meant() -> None:
     assert {kind: given(task={"kind": kind}).metric for kind in NAMES["task.kind"]} == {
         "label": "accuracy",
@@ -479,15 +495,16 @@ def test_columns_that_are_read_may_be_several() -> None:
         assert given(task={"kind": "classify"}, data={"source": found}).data.source == wanted
 
 
-@pytest.mark.xfail(strict=True, reason="reader_of takes the first of several source columns of a label for each word")
 def test_a_label_for_each_word_has_one_column_that_is_read() -> None:
-    with pytest.raises(RecipeError, match=r"data\.source"):
+    with pytest.raises(RecipeError) as raised:
         given(data={"source": ["form", "lemma"], "format": "conllu"})
+    assert str(raised.value) == "recipe: data.source names several columns, but a label for each word reads one"
 
 
-@pytest.mark.xfail(strict=True, reason="data.header counts as not used where the format is guessed, tables too")
-def test_a_table_whose_format_is_guessed_may_have_a_header() -> None:
-    assert given(task={"kind": "classify"}, data={"header": True}).data.header is True
+@pytest.mark.parametrize("kind", WHOLE_TASKS)
+@pytest.mark.parametrize("format", ["guess", "tsv", "csv"])
+def test_a_table_may_have_a_header_where_its_format_is_guessed_too(format: str, kind: str) -> None:
+    assert given(task={"kind": kind}, data={"header": True, "format": format}).data.header is True
 
 
 # YAML

@@ -3,7 +3,9 @@
 import json
 
 import pytest
+import small
 
+import regard
 from regard.data.labels import spans
 from regard.training.metric import count_labels
 
@@ -49,3 +51,14 @@ def test_f1_is_twice_the_right_ones_over_all():
 
 def test_without_a_scheme_no_spans_are_scored():
     assert "span_f1" not in scored([["B-P"]], [["B-P"]], "none").values()
+
+
+def test_spans_are_scored_and_chosen_by_where_each_label_is_answered_alone(tmp_path):
+    pairs = [(["in", "new", "york"], ["O", "B-P", "I-P"]), (["john", "sleeps"], ["B-N", "O"])] * 40
+    given = small.recipe(output={"scheme": "IOB2"}, train={"metric": "span_f1", "epochs": 6})
+    run = regard.train(given, run=tmp_path / "run", data={"train": pairs, "dev": pairs[:9]})
+    assert run.evaluate(pairs).values["span_f1"] > 0.9
+    assert run.evaluate([(["in"], ["B-P"])]).values["span_f1"] == 0
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    scores = [row["scores"]["span_f1"] for row in rows]
+    assert [row["best"] for row in rows] == [one > max(scores[:place], default=-1) for place, one in enumerate(scores)]

@@ -125,7 +125,11 @@ def count_labels(
         for column, labels in true.items():
             counts = scores.columns.setdefault(column, ColumnCounts())
             if scheme != "none":
-                counts.spans.add(spans(labels, scheme), spans(answered[column], scheme))
+                # Where the true label is not known or ignored, the answer does not count either.
+                true_labels = [None if label in ignore else label for label in labels]
+                pairs_known = zip(answered[column], true_labels, strict=True)
+                known_answers = [None if label is None else answer for answer, label in pairs_known]
+                counts.spans.add(spans(true_labels, scheme), spans(known_answers, scheme))
             for answer, label in zip(answered[column], labels, strict=True):
                 if label is None or label in ignore:
                     continue
@@ -185,9 +189,16 @@ def pearson(answered: np.ndarray, true: np.ndarray) -> float:
     """How well a straight line leads from the one to the other, -1 to 1; 0 where either does not vary."""
     if not np.ptp(answered) or not np.ptp(true):
         return 0.0
-    one, other = answered - answered.mean(), true - true.mean()
-    length = math.sqrt(float(one @ one) * float(other @ other))
-    return float(one @ other) / length if length else 0.0
+    one, other = _centred(answered), _centred(true)
+    return float(one @ other) / math.sqrt(float(one @ one) * float(other @ other))
+
+
+def _centred(values: np.ndarray) -> np.ndarray:
+    """Distances from the mean in units of the largest, so that no square is too large or too small."""
+    scaled = values / np.abs(values).max()
+    apart = scaled - scaled.mean()
+    largest = np.abs(apart).max()
+    return apart / largest
 
 
 def spearman(answered: np.ndarray, true: np.ndarray) -> float:
