@@ -197,7 +197,8 @@ def runs(
         for row in found:
             _print_json(row)
         return
-    _console(stderr=False).print(table(found))
+    # A file or a pipe is as wide as the table needs.
+    _console(stderr=False, width=None if sys.stdout.isatty() else 200).print(table(found))
 
 
 @app.command()
@@ -222,10 +223,10 @@ def _names(listed: str) -> list[str]:
     return [name for name in listed.split(",") if name]
 
 
-def _console(stderr: bool = True) -> Console:
+def _console(stderr: bool = True, width: int | None = None) -> Console:
     from rich.console import Console
 
-    return Console(stderr=stderr)
+    return Console(stderr=stderr, width=width)
 
 
 def _say(text: str) -> None:

@@ -374,9 +374,10 @@ def _described(target: Target) -> str:
 
 
 def _device(name: str) -> torch.device:
-    if name != "auto":
-        return torch.device(name)
-    for kind in ("cuda", "mps"):
-        if getattr(torch, kind).is_available():
-            return torch.device(kind)
-    return torch.device("cpu")
+    """The device of that name; auto takes an accelerator where there is one."""
+    there = [kind for kind in ("cuda", "mps") if getattr(torch, kind).is_available()] + ["cpu"]
+    if name not in ("auto", *there):
+        raise RegardError(
+            f"train.device is {name}, but this machine has {', '.join(there)}; auto takes the first of them"
+        )
+    return torch.device(there[0] if name == "auto" else name)

@@ -43,7 +43,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     names = sorted({name for row in rows for name in row["scores"]})
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("run", *(f"dev {name}" for name in names), "update", "minutes", "MB", ""):
-        drawn.add_column(name, justify="left" if name in ("run", "") else "right")
+        drawn.add_column(name, justify="left" if name in ("run", "") else "right", no_wrap=True)
     for row in rows:
         scores = [shown(name, row["scores"][name]) if name in row["scores"] else "–" for name in names]
         ended = "" if row["finished"] else "unfinished"

@@ -173,3 +173,9 @@ def test_the_task_is_learnt_and_the_pointwise_model_cannot_learn_it(tmp_path):
     pointwise = regard.train(recipe, run=tmp_path / "b", data=data)
     assert looking.evaluate(data["dev"]).values["accuracy"] > 0.97
     assert pointwise.evaluate(data["dev"]).values["accuracy"] < 0.87
+
+
+def test_a_device_that_is_not_there_is_refused_by_name(tmp_path):
+    absent = "mps" if not torch.backends.mps.is_available() else "cuda"
+    with pytest.raises(RegardError, match=rf"train\.device is {absent}, but this machine has .*cpu"):
+        regard.train(small.recipe(train={"device": absent}), run=tmp_path / "run", data=small.parts())

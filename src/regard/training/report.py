@@ -110,7 +110,7 @@ def _rows(
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
+    return f"{share:.2%}"
 
 
 def history(lines: Iterable[str]) -> list[dict[str, Any]]:
