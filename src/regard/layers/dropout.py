@@ -11,7 +11,7 @@ def dropout(x: Tensor, share: float) -> Tensor:
     """Zero a random share of the numbers and scale the others up, so that the mean stays.
 
     Source: Srivastava et al. 2014, JMLR 15, section 4. On a CPU one random byte decides about each number, which takes
-    a quarter of the time of PyTorch's own dropout (bench/dropout.py); the share is rounded to a 256th there.
+    less than half the time of PyTorch's own dropout (bench/dropout.py); the share is rounded to a 256th there.
     """
     if share == 0:
         return x
