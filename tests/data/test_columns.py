@@ -155,3 +155,10 @@ def test_tabbed_columns_are_written_back_to_the_letter(tmp_path: Path) -> None:
     text = "New York\t\tB-LOC\n\u00a0\tx \tO\n"
     reader = Columns(None, (), predicting=True)
     assert reader.write(one(text, tmp_path, reader), {}) == text
+
+
+def test_what_was_learnt_from_named_columns_is_added_at_the_end(tmp_path: Path) -> None:
+    reader = Columns("form", ("upos", "feats"), predicting=True)
+    example = one("a x\nb y\n", tmp_path, reader)
+    assert example.words == ("a", "b")
+    assert reader.write(example, {"upos": ("U", "V"), "feats": ("F", "G")}) == "a\tx\tU\tF\nb\ty\tV\tG\n"

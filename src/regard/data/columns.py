@@ -19,8 +19,10 @@ class Columns:
     name = "columns"
 
     def __init__(self, source: str | int | None, target: Sequence[str | int], *, predicting: bool = False) -> None:
-        self.source = _number(1 if source is None else source, "data.source")
-        self.target = {str(column): _number(column, "data.target") for column in (target or (-1,))}
+        # What was trained on named columns of another format has none here: the first is read, answers are added.
+        named = predicting and any(not _is_number(column) for column in target)
+        self.source = _number(1 if source is None or named else source, "data.source")
+        self.target = {str(c): None if named else _number(c, "data.target") for c in (target or (-1,))}
         self.predicting = predicting
 
     def examples(self, lines: Iterator[Line], file: str) -> Iterator[Example | DataError]:
@@ -42,7 +44,10 @@ class Columns:
         for column, answers in labels.items():
             number = self.target[column]
             for row, answer in zip(rows, answers, strict=True):
-                place = number - 1 if number > 0 else len(row) + number if len(row) > 1 else len(row)
+                if number is None or (number < 0 and len(row) == 1):
+                    place = len(row)
+                else:
+                    place = number - 1 if number > 0 else len(row) + number
                 row.extend([""] * (place + 1 - len(row)))
                 row[place] = answer
         return "".join("\t".join(row) + "\n" for row in rows)
@@ -63,7 +68,7 @@ class Columns:
             words=cells_of(self.source, "data.source"),
             labels={}
             if self.predicting
-            else {name: cells_of(number, "data.target") for name, number in self.target.items()},
+            else {name: cells_of(number, "data.target") for name, number in self.target.items() if number is not None},
             place=Place(file, first),
             record=[cells for _, cells in rows] if self.predicting else None,
         )
@@ -74,8 +79,12 @@ def _cells(line: str) -> list[str]:
     return line.split("\t") if "\t" in line else [cell for cell in line.split(" ") if cell]
 
 
+def _is_number(column: str | int) -> bool:
+    return isinstance(column, int) or column.removeprefix("-").isdecimal()
+
+
 def _number(column: str | int, setting: str) -> int:
-    if isinstance(column, str) and column.removeprefix("-").isdecimal():
+    if _is_number(column):
         column = int(column)
     if not isinstance(column, int) or column == 0:
         raise DataError(f"{setting}: these columns have no names; give a number from 1 (or -1, the last), not {column}")

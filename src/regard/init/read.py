@@ -122,6 +122,8 @@ def _told(examples: dict[str, list[Example]], columns: Sequence[str]) -> list[st
             f"median {lengths[len(lengths) // 2]}"
         )
     train = examples["train"]
+    if len(train) == 1 and not train[0].whole:
+        told.append("all of train is one sentence: no blank line parts it. For one value a line: classify or regress")
     for column in columns:
         counts = Counter(label for example in train for label in example.labels[column])
         most = ", ".join(f"{label} {count:,}" for label, count in counts.most_common(6))
