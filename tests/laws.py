@@ -9,7 +9,18 @@ from collections.abc import Sequence
 import numpy as np
 import reference
 import torch
-from sharp import BATCH, KEYS, MEMORY_WIDTH, WIDTH, attention_encoder, close, draw, moved, numpy, weights_of
+from sharp import (
+    BATCH,
+    KEYS,
+    MEMORY_WIDTH,
+    WIDTH,
+    assert_close,
+    assert_moved,
+    attention_encoder,
+    draw,
+    numpy,
+    weights_of,
+)
 from torch import Tensor, nn
 
 from regard.attention import NORMALIZERS, POSITIONS, Mask
@@ -54,8 +65,8 @@ def padding_does_not_change_the_answer(encoder: nn.Module) -> None:
         together = encoder(x, Mask.lengths(lengths))
         for item, length in enumerate(LENGTHS):
             alone = encoder(x[item : item + 1, :length], Mask.lengths(lengths[item : item + 1]))
-            close(together[item, :length], alone[0], tolerance, f"item {item} alone")
-            close(alone, encoder(x[item : item + 1, :length]), tolerance, f"item {item} without a mask")
+            assert_close(together[item, :length], alone[0], tolerance, f"item {item} alone")
+            assert_close(alone, encoder(x[item : item + 1, :length]), tolerance, f"item {item} without a mask")
 
 
 def nobody_looks_ahead(decoder: Decoder) -> None:
@@ -66,8 +77,8 @@ def nobody_looks_ahead(decoder: Decoder) -> None:
     other[:, 4:] = draw(BATCH, KEYS - 4, WIDTH, seed=2, dtype=dtype)
     with torch.no_grad():
         one, two = decoder(x, memory), decoder(other, memory)
-    close(one[:, :4], two[:, :4], tolerance, "before the change")
-    moved(one[:, 4:], two[:, 4:])
+    assert_close(one[:, :4], two[:, :4], tolerance, "before the change")
+    assert_moved(one[:, 4:], two[:, 4:])
 
 
 def one_step_at_a_time_equals_all_at_once(decoder: Decoder, chunks: Sequence[int]) -> None:
@@ -79,7 +90,7 @@ def one_step_at_a_time_equals_all_at_once(decoder: Decoder, chunks: Sequence[int
         whole = decoder(x, memory, memory_mask=memory_mask)
         cache = decoder.cache()
         steps = [decoder(chunk, memory, memory_mask=memory_mask, cache=cache) for chunk in x.split(list(chunks), 1)]
-    close(torch.cat(steps, 1), whole, tolerance, f"in chunks of {chunks}")
+    assert_close(torch.cat(steps, 1), whole, tolerance, f"in chunks of {chunks}")
 
 
 def the_encoder_equals_the_reference(position: str) -> None:
@@ -92,7 +103,7 @@ def the_encoder_equals_the_reference(position: str) -> None:
     allowed = reference.may_look(places, places, batch=BATCH, lengths=LENGTHS)
     shape = reference.Shape(heads=2, position=position)
     # The package's sinusoids are rounded to single precision, hence 1e-5; a wrong formula is off by far more.
-    close(found, reference.encoder(numpy(x), weights_of(encoder), shape, allowed=allowed), 1e-5, position)
+    assert_close(found, reference.encoder(numpy(x), weights_of(encoder), shape, allowed=allowed), 1e-5, position)
 
 
 def what_is_masked_weighs_nothing(normalizer: str) -> None:
@@ -108,7 +119,7 @@ def what_is_masked_weighs_nothing(normalizer: str) -> None:
         seen = allowed[item, 0, row]
         if seen.any():
             alone = part(scores[item, head, row, seen][None, None, None])
-            close(weights[item, head, row, seen], alone[0, 0, 0], 1e-6, "the keys that are seen")
+            assert_close(weights[item, head, row, seen], alone[0, 0, 0], 1e-6, "the keys that are seen")
 
 
 def watched_weights_are_shares(encoder: nn.Module) -> None:
@@ -118,7 +129,7 @@ def watched_weights_are_shares(encoder: nn.Module) -> None:
     assert seen, "nothing was seen"
     for name, weights in seen.items():
         assert ((weights >= 0) & (weights <= 1)).all(), f"{name}: a weight outside of [0, 1]"
-        close(weights.sum(-1), torch.ones(weights.shape[:-1]), 1e-5, f"{name}: the sum of a row")
+        assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]), 1e-5, f"{name}: the sum of a row")
 
 
 def the_content_of_padding_does_not_matter(encoder: nn.Module) -> None:
@@ -128,7 +139,7 @@ def the_content_of_padding_does_not_matter(encoder: nn.Module) -> None:
     real = torch.arange(KEYS) < lengths[:, None]
     other = torch.where(real[..., None], x, 3 + draw(BATCH, KEYS, WIDTH, seed=1, dtype=dtype))
     mask = Mask.lengths(lengths)
-    close(encoder.train()(x, mask)[real], encoder(other, mask)[real], tolerance, "what is real")
+    assert_close(encoder.train()(x, mask)[real], encoder(other, mask)[real], tolerance, "what is real")
 
 
 def moving_everything_changes_no_rotary_weight(kind: str = "rotary") -> None:
@@ -141,6 +152,6 @@ def moving_everything_changes_no_rotary_weight(kind: str = "rotary") -> None:
         return (turned @ position.rotate(keys, torch.arange(7)[None] + moved_by).transpose(-1, -2)).softmax(-1)
 
     for moved_by in (1, 13, 1009):
-        close(weights(moved_by), weights(0), 1e-4, f"moved by {moved_by}")
+        assert_close(weights(moved_by), weights(0), 1e-4, f"moved by {moved_by}")
     turned = position.rotate(queries, torch.arange(5)[None] + 1)
-    moved((turned @ position.rotate(keys, torch.arange(7)[None]).transpose(-1, -2)).softmax(-1), weights(0))
+    assert_moved((turned @ position.rotate(keys, torch.arange(7)[None]).transpose(-1, -2)).softmax(-1), weights(0))

@@ -106,7 +106,9 @@ def decoder(
     return sharpen(Decoder(blocks, position=POSITIONS[position](WIDTH, LONGEST), norm=last, dropout=dropout)).eval()
 
 
-def close(found: Tensor | np.ndarray, wanted: Tensor | np.ndarray, tolerance: float = 1e-4, what: str = "") -> None:
+def assert_close(
+    found: Tensor | np.ndarray, wanted: Tensor | np.ndarray, tolerance: float = 1e-4, what: str = ""
+) -> None:
     """Assert that two arrays are the same up to the tolerance, and have no NaN."""
     found = numpy(found) if isinstance(found, Tensor) else found
     wanted = numpy(wanted) if isinstance(wanted, Tensor) else wanted
@@ -116,7 +118,7 @@ def close(found: Tensor | np.ndarray, wanted: Tensor | np.ndarray, tolerance: fl
     assert difference <= tolerance, f"{what}: differs by {difference:.2g}"
 
 
-def moved(found: Tensor, other: Tensor, least: float = 1e-3) -> None:
+def assert_moved(found: Tensor, other: Tensor, least: float = 1e-3) -> None:
     """Assert that two arrays are not the same."""
     difference = float((found - other).detach().abs().max())
     assert difference > least, f"nothing changed ({difference:.2g})"

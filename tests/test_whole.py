@@ -224,7 +224,8 @@ def test_an_empty_text_is_scored_too(kind, tmp_path):
 def test_an_empty_text_in_dev_is_no_fault(tmp_path):
     parts = data(ordered, train=60, dev=9)
     parts["dev"] = [("", "L"), *parts["dev"]]
-    package.train(recipe("classify", train={"epochs": 1}), run=tmp_path / "run", data=parts)
+    run = package.train(recipe("classify", train={"epochs": 1}), run=tmp_path / "run", data=parts)
+    assert "Where it is wrong" in (run.folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("tokens", ["words", "characters"])

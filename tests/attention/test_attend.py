@@ -15,11 +15,11 @@ from sharp import (
     LONGEST,
     QUERIES,
     VALUE_WIDTH,
+    assert_close,
+    assert_moved,
     case,
-    close,
     draw,
     masks,
-    moved,
     numpy,
 )
 from torch import Tensor
@@ -82,9 +82,9 @@ def test_every_path_equals_the_reference(score, normalizer, position, dtype):
         for way, found in every_way(*turned, **asked):
             ways.add(way)
             assert found.dtype == dtype
-            close(found, wanted, 1e-4 if dtype == torch.float32 else 1e-11, f"{way}, mask {name}")
+            assert_close(found, wanted, 1e-4 if dtype == torch.float32 else 1e-11, f"{way}, mask {name}")
         with torch.no_grad():
-            close(attend(*turned, **asked), wanted, 1e-4, f"the chosen path, mask {name}")
+            assert_close(attend(*turned, **asked), wanted, 1e-4, f"the chosen path, mask {name}")
     assert {"plain", "plain watched", "tiled watched"} <= ways
 
 
@@ -98,7 +98,7 @@ def test_every_path_equals_the_reference_in_order(score, normalizer):
             numpy(queries), numpy(keys), numpy(values), score=score, normalizer=normalizer, allowed=allowed
         )
         for way, found in every_way(queries, keys, values, score=score, normalizer=normalizer, mask=mask):
-            close(found, wanted, 1e-11, f"{way}, mask {name}")
+            assert_close(found, wanted, 1e-11, f"{way}, mask {name}")
 
 
 @pytest.mark.parametrize("shape", [(KEYS,), (QUERIES, KEYS), (HEADS, 1, KEYS), (BATCH, HEADS, QUERIES, KEYS)])
@@ -109,7 +109,7 @@ def test_a_bias_is_added_to_the_scores_on_every_path(shape):
         allowed = reference.may_look(range(KEYS - QUERIES, KEYS), range(KEYS), batch=BATCH, **said)
         wanted = reference.attention(numpy(queries), numpy(keys), numpy(values), allowed=allowed, bias=numpy(bias))
         for way, found in every_way(queries, keys, values, **asked_where(mask=mask, bias=bias)):
-            close(found, wanted, 1e-11, f"{way}, mask {name}")
+            assert_close(found, wanted, 1e-11, f"{way}, mask {name}")
 
 
 @pytest.mark.parametrize("position", POSITIONS)
@@ -127,7 +127,7 @@ def test_every_path_has_the_gradients_of_the_plain_one(score, normalizer, positi
             wanted = torch.autograd.grad((attend(*tensors, path="plain", **asked) * pull).sum(), inputs)
             for way, output in every_way(*tensors, **asked):
                 for mine, plain in zip(torch.autograd.grad((output * pull).sum(), inputs), wanted, strict=True):
-                    close(mine, plain, 1e-10, f"{way}, mask {name}")
+                    assert_close(mine, plain, 1e-10, f"{way}, mask {name}")
 
 
 @pytest.mark.parametrize(("score", "normalizer"), KINDS)
@@ -161,7 +161,7 @@ def test_a_query_that_may_see_nothing_gives_zeros_and_zero_gradients(score, norm
             except ShapeError:
                 continue
             assert (output[hidden] == 0).all(), way
-            moved(output, torch.zeros_like(output))
+            assert_moved(output, torch.zeros_like(output))
             # A gradient of the loss that is not the same everywhere, as a real one.
             (output * draw(*output.shape, seed=5, dtype=dtype)).sum().backward()
             gradients = [tensor.grad for tensor in tensors]
@@ -182,7 +182,7 @@ def test_a_hidden_key_or_value_changes_nothing_and_a_visible_one_does(score, nor
         before = dict(every_way(queries, keys, values, **asked))
         for way, after in every_way(queries, other_keys, other_values, **asked):
             if changes:
-                moved(after, before[way])
+                assert_moved(after, before[way])
             else:
                 assert torch.equal(after, before[way]), way
 
@@ -204,7 +204,7 @@ def test_half_precision_is_finite_and_near_the_reference(dtype):
     half = [tensor.to(dtype) for tensor in (queries, keys, values)]
     for way, found in every_way(*half, mask=mask):
         assert found.isfinite().all() and (found[1] == 0).all(), way
-        close(found.float(), wanted, 0.15 if dtype == torch.bfloat16 else 0.02, way)
+        assert_close(found.float(), wanted, 0.15 if dtype == torch.bfloat16 else 0.02, way)
 
 
 def test_the_case_of_masks_that_turned_others_into_nan():
@@ -215,17 +215,17 @@ def test_the_case_of_masks_that_turned_others_into_nan():
     queries, keys, values = (2 * draw(2, 2, 3, 5, seed=seed) for seed in range(3))
     alone = attend(queries[:1], keys[:1], values[:1], path="plain")
     for way, output in every_way(queries, keys, values, mask=Mask.lengths(lengths)):
-        close(output[:1], alone, 1e-6, way)
+        assert_close(output[:1], alone, 1e-6, way)
         assert (output[1] == 0).all(), way
     free = attend(queries, keys, values, path="plain")
     blocked = Mask.allowed(allowed.reshape(-1, 2, 3, 3))
     for way, output in every_way(queries, keys, values, mask=blocked):
         assert (output[:, 0] == 0).all(), way
-        close(output[:, 1], free[:, 1], 1e-6, way)
+        assert_close(output[:, 1], free[:, 1], 1e-6, way)
     seen = []
     attend(queries, keys, values, mask=blocked, watch=lambda weights, rows: seen.append(weights) or weights)
     assert (seen[0][:, 0].sum(-1) == 0).all()
-    close(seen[0][:, 1].sum(-1), torch.ones(2, 3), 1e-6)
+    assert_close(seen[0][:, 1].sum(-1), torch.ones(2, 3), 1e-6)
 
 
 def test_the_case_of_a_later_chunk_equals_the_whole():
@@ -237,9 +237,9 @@ def test_the_case_of_a_later_chunk_equals_the_whole():
     first, second = found["split"]
     places = torch.arange(first, first + second)[None]
     for way, output in every_way(x[:, :, first:], x, x, mask=Mask.causal(), query_positions=places):
-        close(output, whole[:, :, first:], 1e-12, way)
+        assert_close(output, whole[:, :, first:], 1e-12, way)
     shown = Mask.allowed(torch.tensor(found["allow_for_second_chunk"]) == 1)
-    close(attend(x[:, :, first:], x, x, mask=shown), whole[:, :, first:], 1e-12)
+    assert_close(attend(x[:, :, first:], x, x, mask=shown), whole[:, :, first:], 1e-12)
 
 
 def test_other_numbers_of_queries_and_keys_are_refused_where_it_matters_where_they_stand():
@@ -257,7 +257,7 @@ def test_other_numbers_of_queries_and_keys_are_refused_where_it_matters_where_th
 
 @pytest.mark.parametrize("position", ["none", "sinusoidal", "learned", "rotary"])
 def test_a_position_that_does_nothing_here_needs_no_places(position):
-    attend(*drawn(), position=POSITIONS[position](HEAD_WIDTH, LONGEST))
+    assert torch.equal(attend(*drawn(), position=POSITIONS[position](HEAD_WIDTH, LONGEST)), attend(*drawn()))
 
 
 def test_masks_and_biases_that_do_not_broadcast_are_refused_with_both_shapes():
@@ -372,8 +372,8 @@ def test_tiles_joined_are_the_whole(score, normalizer, position, tile, monkeypat
         starts = [rows.start for _, rows in seen[True]]
         assert starts == list(range(0, QUERIES, 1 if tile == 1 else 2))
         assert torch.cat([torch.arange(QUERIES)[rows] for _, rows in seen[True]]).tolist() == list(range(QUERIES))
-        close(torch.cat([weights for weights, _ in seen[True]], 2), whole, 1e-12, name)
-        close(outputs[True], outputs[False], 1e-12, name)
+        assert_close(torch.cat([weights for weights, _ in seen[True]], 2), whole, 1e-12, name)
+        assert_close(outputs[True], outputs[False], 1e-12, name)
 
 
 def test_what_the_watcher_gives_back_is_used_in_every_tile(monkeypatch):
@@ -384,7 +384,7 @@ def test_what_the_watcher_gives_back_is_used_in_every_tile(monkeypatch):
         return torch.eye(QUERIES, KEYS, dtype=weights.dtype)[rows].expand_as(weights)
 
     output = attend(queries, keys, values, watch=look_at_the_key_of_the_same_number)
-    close(output, values[:, :, :QUERIES], 1e-12)
+    assert_close(output, values[:, :, :QUERIES], 1e-12)
 
 
 def test_dropout_drops_a_share_of_the_weights_and_keeps_their_mean():
@@ -396,4 +396,4 @@ def test_dropout_drops_a_share_of_the_weights_and_keeps_their_mean():
         assert abs(float(output.mean()) - 1) < 0.1
         assert float(output.std()) > 0.1
         assert (attend(queries, keys, values, dropout=1.0, watch=watch) == 0).all()
-    close(attend(queries, keys, values, dropout=0.0), torch.ones(1, 1, 2003, 1), 1e-5)
+    assert_close(attend(queries, keys, values, dropout=0.0), torch.ones(1, 1, 2003, 1), 1e-5)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import torch
-from sharp import HEADS, INNER, WIDTH, close, draw, sharpen
+from sharp import HEADS, INNER, WIDTH, assert_close, draw, sharpen
 from torch import nn
 
 from regard.attention import Mask, Position, attend
@@ -89,12 +89,12 @@ def test_a_bias_that_depends_on_the_query_and_an_addition_to_the_values_fit(monk
     queries, keys, values = (draw(2, 2, 7, 5, seed=seed) for seed in (3, 4, 5))
     position = Relative(5)
     wanted = by_hand(position, queries, keys, values)
-    close(attend(queries, keys, values, position=position), wanted, 1e-5)
+    assert_close(attend(queries, keys, values, position=position), wanted, 1e-5)
     with pytest.raises(ShapeError, match="the position Relative adds to the values"):
         attend(queries, keys, values, position=position, path="fused")
     # Asked for two rows at a time.
     monkeypatch.setattr(sys.modules["regard.attention.attend"], "TILE_WEIGHTS", 2 * 2 * 2 * 7)
-    close(attend(queries, keys, values, position=position, watch=lambda weights, rows: weights), wanted, 1e-5)
+    assert_close(attend(queries, keys, values, position=position, watch=lambda weights, rows: weights), wanted, 1e-5)
 
 
 def test_rows_that_stand_at_different_places_get_their_own_bias():
@@ -107,7 +107,7 @@ def test_rows_that_stand_at_different_places_get_their_own_bias():
         alone = attend(
             *one, position=position, query_positions=shifted[row : row + 1], key_positions=shifted[row : row + 1]
         )
-        close(both[row : row + 1], alone, 1e-5)
+        assert_close(both[row : row + 1], alone, 1e-5)
 
 
 def test_every_block_may_get_a_position_of_its_own():
@@ -123,7 +123,7 @@ def test_every_block_may_get_a_position_of_its_own():
     wanted = x
     for index, block in enumerate(blocks):
         wanted = block(position.kinds[index].embed(wanted, torch.arange(7)[None]))
-    close(encoder(x), wanted, 1e-6)
+    assert_close(encoder(x), wanted, 1e-6)
 
 
 def test_a_window_and_a_bias_go_together_on_every_path():
@@ -132,7 +132,7 @@ def test_a_window_and_a_bias_go_together_on_every_path():
     wanted = attend(queries, keys, values, path="plain", **given)
     for path in PATHS:
         watch = {"watch": lambda weights, rows: weights} if path == "tiled" else {}
-        close(attend(queries, keys, values, path=path, **given, **watch), wanted, 1e-5, path)
+        assert_close(attend(queries, keys, values, path=path, **given, **watch), wanted, 1e-5, path)
 
 
 LONG = """

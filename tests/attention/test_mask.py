@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference
 import torch
-from sharp import BATCH, HEADS, KEYS, case, masks, moved, numpy
+from sharp import BATCH, HEADS, KEYS, assert_moved, case, masks, numpy
 
 from regard.attention import Mask, attend
 from regard.errors import ShapeError
@@ -123,7 +123,7 @@ def test_a_hidden_id_changes_nothing_and_a_real_one_does():
     padded[1, 2:] = torch.tensor([9, 10])
     real[1, 1] = 9
     assert torch.equal(answer(padded), answer(tokens))
-    moved(answer(real)[:1], answer(tokens)[:1])
+    assert_moved(answer(real)[:1], answer(tokens)[:1])
 
 
 def test_a_negative_window_is_refused():

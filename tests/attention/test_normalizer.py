@@ -4,7 +4,7 @@ import pytest
 import reference
 import torch
 from laws import what_is_masked_weighs_nothing
-from sharp import close, draw, numpy
+from sharp import assert_close, draw, numpy
 
 from regard.attention import NORMALIZERS
 
@@ -20,8 +20,10 @@ def test_every_normalizer_stands_in_the_reference():
 
 @pytest.mark.parametrize("name", NORMALIZERS)
 def test_every_normalizer_equals_the_reference(name):
-    close(NORMALIZERS[name]()(SCORES), reference.NORMALIZERS[name](numpy(SCORES), None), 1e-12)
-    close(NORMALIZERS[name]()(SCORES, ALLOWED), reference.NORMALIZERS[name](numpy(SCORES), numpy(ALLOWED)), 1e-12)
+    assert_close(NORMALIZERS[name]()(SCORES), reference.NORMALIZERS[name](numpy(SCORES), None), 1e-12)
+    assert_close(
+        NORMALIZERS[name]()(SCORES, ALLOWED), reference.NORMALIZERS[name](numpy(SCORES), numpy(ALLOWED)), 1e-12
+    )
 
 
 @pytest.mark.parametrize("name", NORMALIZERS)
@@ -58,4 +60,4 @@ def test_the_gradient_is_the_slope(name):
 
 def test_softmax_sums_to_one_where_anything_may_be_seen():
     weights = NORMALIZERS["softmax"]()(SCORES, ALLOWED)
-    close(weights.sum(-1), ALLOWED.any(-1).expand(2, 3, 5).double(), 1e-12)
+    assert_close(weights.sum(-1), ALLOWED.any(-1).expand(2, 3, 5).double(), 1e-12)

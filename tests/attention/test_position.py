@@ -6,7 +6,7 @@ import pytest
 import reference
 import torch
 from laws import moving_everything_changes_no_rotary_weight, the_encoder_equals_the_reference
-from sharp import BATCH, HEAD_WIDTH, HEADS, KEYS, LONGEST, WIDTH, close, draw, numpy, weights_of
+from sharp import BATCH, HEAD_WIDTH, HEADS, KEYS, LONGEST, WIDTH, assert_close, draw, numpy, weights_of
 
 from regard.attention import POSITIONS
 from regard.attention.position import NOWHERE, sinusoids
@@ -29,7 +29,7 @@ def test_what_is_embedded_equals_the_reference(name):
     x = draw(BATCH, KEYS, WIDTH, dtype=torch.float64)
     position = made(name).double()
     wanted = reference.POSITIONS[name].embed(numpy(x), PLACES, weights_of(position))
-    close(position.at(0).embed(x, torch.tensor([PLACES])), wanted, 1e-6)
+    assert_close(position.at(0).embed(x, torch.tensor([PLACES])), wanted, 1e-6)
 
 
 @pytest.mark.parametrize("name", POSITIONS)
@@ -37,7 +37,7 @@ def test_what_is_embedded_equals_the_reference(name):
 def test_how_heads_are_turned_equals_the_reference(name, width):
     heads = draw(BATCH, HEADS, KEYS, width, dtype=torch.float64)
     wanted = reference.POSITIONS[name].rotate(numpy(heads), PLACES)
-    close(made(name).rotate(heads, torch.tensor([PLACES])), wanted, 1e-12)
+    assert_close(made(name).rotate(heads, torch.tensor([PLACES])), wanted, 1e-12)
 
 
 @pytest.mark.parametrize("name", POSITIONS)
@@ -53,8 +53,8 @@ def test_rows_of_a_batch_may_stand_at_different_places(name):
     embedded, turned = position.embed(x, places), position.rotate(heads, places)
     for item, start in enumerate(starts):
         mine = torch.arange(start, start + KEYS)[None]
-        close(embedded[item : item + 1], position.embed(x[item : item + 1], mine), 1e-6)
-        close(turned[item : item + 1], position.rotate(heads[item : item + 1], mine), 1e-6)
+        assert_close(embedded[item : item + 1], position.embed(x[item : item + 1], mine), 1e-6)
+        assert_close(turned[item : item + 1], position.rotate(heads[item : item + 1], mine), 1e-6)
 
 
 @pytest.mark.parametrize("name", ["sinusoidal", "learned"])
@@ -67,7 +67,7 @@ def test_positions_are_added_to_the_first_blocks_input_only(name):
 @pytest.mark.parametrize("width", [1, 2, 7, 13, 64])
 def test_sinusoids_of_any_width_equal_the_papers_formula(width):
     places = [0, 1, 2, 3, 5, 97, 1009, 100_003]
-    close(sinusoids(torch.tensor(places), width), reference.sinusoidal(places, width), 1e-6)
+    assert_close(sinusoids(torch.tensor(places), width), reference.sinusoidal(places, width), 1e-6)
 
 
 def test_an_odd_width_has_one_sine_more_than_cosines():
@@ -104,7 +104,7 @@ def test_moving_everything_changes_no_rotary_weight():
 def test_rotary_keeps_lengths():
     heads = draw(BATCH, HEADS, KEYS, HEAD_WIDTH)
     turned = made("rotary").rotate(heads, torch.tensor([PLACES]))
-    close(turned.norm(dim=-1), heads.norm(dim=-1), 1e-5)
+    assert_close(turned.norm(dim=-1), heads.norm(dim=-1), 1e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

@@ -165,7 +165,8 @@ def test_the_first_wrong_label_is_found_and_beside_an_unknown_one_anything_may_s
 
 
 def test_after_an_unknown_label_anything_may_stand() -> None:
-    check_scheme([example("B-A", None, "I-A")], "ner", "IOB2")
+    assert first_wrong(("B-A", None, "I-A"), "IOB2") is None
+    assert first_wrong(("B-A", "O", "I-A"), "IOB2") == 2
 
 
 def test_after_an_ignored_label_anything_may_stand() -> None:

@@ -9,12 +9,12 @@ from sharp import (
     KEYS,
     MEMORY_WIDTH,
     WIDTH,
+    assert_close,
+    assert_moved,
     attention_encoder,
-    close,
     decoder,
     draw,
     masks,
-    moved,
     numpy,
     stir,
     weights_of,
@@ -34,7 +34,7 @@ def test_what_is_around_a_part_equals_the_reference(norm, place, residual):
     around = stir(AddNorm(WIDTH, norm=norm, place=place, residual=residual)).double().eval()
     shape = reference.Shape(heads=1, norm=norm, norm_place=place, residual=residual)
     wanted = reference.around(numpy(X), lambda x: 3 * np.sin(x), weights_of(around), shape)
-    close(around.after(X, around.before(X).sin() * 3), wanted, 1e-10)
+    assert_close(around.after(X, around.before(X).sin() * 3), wanted, 1e-10)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -48,7 +48,9 @@ def test_an_encoder_block_equals_the_reference(norm, norm_place, activation, res
     for name in ("none", "causal & lengths", "table with a row that may see nothing"):
         mask, said = masks(KEYS, KEYS)[name]
         allowed = reference.may_look(range(KEYS), range(KEYS), batch=BATCH, **said)
-        close(block(X, mask), reference.encoder_block(numpy(X), weights_of(block), shape, allowed=allowed), 1e-8, name)
+        assert_close(
+            block(X, mask), reference.encoder_block(numpy(X), weights_of(block), shape, allowed=allowed), 1e-8, name
+        )
 
 
 @pytest.mark.parametrize("norm_place", ["before", "after"])
@@ -71,7 +73,7 @@ def test_a_decoder_block_equals_the_reference(norm, norm_place):
         mask=Mask.causal() & Mask.lengths(torch.tensor(lengths)),
         memory_mask=Mask.lengths(torch.tensor(memory_lengths)),
     )
-    close(found, wanted, 1e-8)
+    assert_close(found, wanted, 1e-8)
 
 
 def test_without_residual_the_change_takes_the_place_of_what_was_there():
@@ -85,7 +87,7 @@ def test_dropout_in_a_block_is_for_training_only():
     assert torch.equal(block(X), block(X))
     torch.manual_seed(0)
     block.train()
-    moved(block(X), block(X))
+    assert_moved(block(X), block(X))
 
 
 def test_a_misspelt_place_is_not_silently_no_norm():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from laws import one_step_at_a_time_equals_all_at_once
-from sharp import BATCH, MEMORY_WIDTH, WIDTH, case, close, decoder, draw, moved
+from sharp import BATCH, MEMORY_WIDTH, WIDTH, assert_close, assert_moved, case, decoder, draw
 
 from regard.attention import POSITIONS, Mask
 from regard.layers import NORMS, Decoder
@@ -48,7 +48,7 @@ def test_the_case_of_a_chunk_after_cached_keys():
             for chunks in (found["split"], [1] * 6):
                 cache = writer.cache()
                 steps = [writer(chunk, memory, cache=cache) for chunk in x.split(chunks, 1)]
-                close(torch.cat(steps, 1), whole, 1e-5, f"{position}, {chunks}")
+                assert_close(torch.cat(steps, 1), whole, 1e-5, f"{position}, {chunks}")
 
 
 @pytest.mark.parametrize("position", POSITIONS)
@@ -64,7 +64,7 @@ def test_selecting_rows_goes_on_with_these_rows(position):
         cache.select(rows)
         found = writer(new, MEMORY[rows], memory_mask=chosen_mask, cache=cache)
         wanted = writer(torch.cat((X[rows, :4], new), 1), MEMORY[rows], memory_mask=chosen_mask)[:, 4:]
-    close(found, wanted, 1e-5)
+    assert_close(found, wanted, 1e-5)
     assert cache.length == 6
 
 
@@ -73,7 +73,7 @@ def test_selecting_before_the_first_step_does_nothing():
     cache = writer.cache()
     cache.select(torch.tensor([0]))
     with torch.no_grad():
-        close(writer(X, MEMORY, cache=cache), writer(X, MEMORY), 1e-5)
+        assert_close(writer(X, MEMORY, cache=cache), writer(X, MEMORY), 1e-5)
 
 
 def test_the_memory_is_projected_once():
@@ -102,7 +102,7 @@ def test_two_caches_of_one_decoder_know_nothing_of_each_other():
     with torch.no_grad():
         writer(X[:, :3], MEMORY, cache=one)
         writer(draw(BATCH, 2, WIDTH, seed=5, dtype=torch.float64), MEMORY, cache=other)
-        close(writer(X[:, 3:], MEMORY, cache=one), writer(X, MEMORY)[:, 3:], 1e-5)
+        assert_close(writer(X[:, 3:], MEMORY, cache=one), writer(X, MEMORY)[:, 3:], 1e-5)
 
 
 def test_watching_a_cached_step_changes_nothing_and_shows_all_keys():
@@ -112,11 +112,11 @@ def test_watching_a_cached_step_changes_nothing_and_shows_all_keys():
         cache = writer.cache()
         writer(X[:, :4], MEMORY, cache=cache)
         handle = writer.blocks[0].attention.weights.register_forward_hook(lambda _, i, weights: seen.append(weights))
-        close(writer(X[:, 4:], MEMORY, cache=cache), whole[:, 4:], 1e-5)
+        assert_close(writer(X[:, 4:], MEMORY, cache=cache), whole[:, 4:], 1e-5)
         handle.remove()
     assert seen[0].shape == (BATCH, 2, 3, 7)
     assert (seen[0][:, :, 0, 5:] == 0).all()
-    moved(seen[0][:, :, 0, :5], torch.zeros(1))
+    assert_moved(seen[0][:, :, 0, :5], torch.zeros(1))
 
 
 def test_a_chunk_without_elements_changes_nothing():

@@ -15,12 +15,12 @@ from sharp import (
     MEMORY_WIDTH,
     QUERIES,
     WIDTH,
+    assert_close,
+    assert_moved,
     attention_encoder,
-    close,
     decoder,
     draw,
     masks,
-    moved,
     numpy,
     sharpen,
     stir,
@@ -73,9 +73,9 @@ def test_self_attention_equals_the_reference(score, normalizer, position):
         )
         for training in (True, False):
             attention.train(training)
-            close(attention(X, mask=mask, position=kind), wanted, 1e-9, f"{name}, training {training}")
+            assert_close(attention(X, mask=mask, position=kind), wanted, 1e-9, f"{name}, training {training}")
         with torch.no_grad():
-            close(attention(X, mask=mask, position=kind), wanted, 1e-9, f"{name}, without gradients")
+            assert_close(attention(X, mask=mask, position=kind), wanted, 1e-9, f"{name}, without gradients")
 
 
 @pytest.mark.parametrize(("heads", "key_heads", "head_width"), [(2, 2, 3), (6, 2, 5), (6, 3, None), (5, 1, 7)])
@@ -89,7 +89,7 @@ def test_attention_to_a_memory_equals_the_reference_for_any_number_of_heads(head
         wanted = reference.multi_head(
             numpy(x), numpy(MEMORY), weights_of(attention), heads=heads, key_heads=key_heads, allowed=allowed
         )
-        close(attention(x, MEMORY, mask=mask), wanted, 1e-9)
+        assert_close(attention(x, MEMORY, mask=mask), wanted, 1e-9)
 
 
 def test_heads_that_share_keys_are_heads_whose_keys_are_equal():
@@ -104,14 +104,14 @@ def test_heads_that_share_keys_are_heads_whose_keys_are_equal():
                 repeated = own.unflatten(0, (2, 5)).repeat_interleave(3, 0).flatten(0, 1)
                 getattr(getattr(apart, name), kind).copy_(repeated)
     x = draw(BATCH, KEYS, 30, dtype=torch.float64)
-    close(shared(x), apart(x), 1e-10)
+    assert_close(shared(x), apart(x), 1e-10)
 
 
 def test_the_scale_takes_the_place_of_the_scores_own():
     attention, own = made(scale=0.17), made(score=SCORES["dot"](), scale=0.17)
-    close(attention(X), own(X), 1e-12)
-    close(made(scale=11**-0.5)(X), made()(X), 1e-9)
-    moved(attention(X), made()(X))
+    assert_close(attention(X), own(X), 1e-12)
+    assert_close(made(scale=11**-0.5)(X), made()(X), 1e-9)
+    assert_moved(attention(X), made()(X))
 
 
 def test_the_gradients_of_the_fused_path_are_those_of_the_watched_one():
@@ -126,7 +126,7 @@ def test_the_gradients_of_the_fused_path_are_those_of_the_watched_one():
     unwatched = gradients()
     handle = attention.weights.register_forward_hook(lambda point, inputs, weights: None)
     for one, other in zip(unwatched, gradients(), strict=True):
-        close(one, other, 1e-9)
+        assert_close(one, other, 1e-9)
     handle.remove()
 
 
@@ -140,7 +140,7 @@ def test_watching_never_changes_the_answer(position, dtype, tolerance):
         with torch.no_grad():
             encoder(X.to(dtype), mask)
             assert len(seen_weights(encoder, X.to(dtype), mask)) == 2
-        close(answers[1], answers[0], tolerance, f"{position}, {name}")
+        assert_close(answers[1], answers[0], tolerance, f"{position}, {name}")
 
 
 def test_one_matrix_is_seen_for_each_layer_and_head():
@@ -153,7 +153,7 @@ def test_one_matrix_is_seen_for_each_layer_and_head():
         "blocks.1.attention": (BATCH, HEADS, 3, 3),
         "blocks.1.cross_attention": (BATCH, HEADS, 3, 5),
     }
-    moved(seen["blocks.0.attention"][:, 0], seen["blocks.0.attention"][:, 1])
+    assert_moved(seen["blocks.0.attention"][:, 0], seen["blocks.0.attention"][:, 1])
 
 
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
@@ -166,7 +166,7 @@ def test_what_is_seen_is_the_references_weights(normalizer):
         queries = reference.linear(numpy(X), reference.part(weights, "query"))[..., mine]
         keys = reference.linear(numpy(X), reference.part(weights, "key"))[..., mine]
         wanted = reference.NORMALIZERS[normalizer](reference.scaled_dot(queries, keys), None)
-        close(seen[:, head], wanted, 1e-9)
+        assert_close(seen[:, head], wanted, 1e-9)
 
 
 def test_what_is_seen_is_before_dropout():
@@ -177,9 +177,9 @@ def test_what_is_seen_is_before_dropout():
 def test_dropout_in_training_drops_weights_watched_or_not():
     attention = made(dropout=0.5).train()
     torch.manual_seed(0)
-    moved(attention(X), attention(X))
+    assert_moved(attention(X), attention(X))
     handle = attention.weights.register_forward_hook(lambda point, inputs, weights: None)
-    moved(attention(X), attention(X))
+    assert_moved(attention(X), attention(X))
     handle.remove()
 
 
@@ -190,7 +190,7 @@ def test_in_evaluation_two_calls_give_the_same_bits_whatever_the_dropout():
     encoder = attention_encoder(dropout=0.5, attention_dropout=0.5)
     x = draw(BATCH, KEYS, WIDTH)
     assert torch.equal(encoder(x), encoder(x))
-    close(encoder(x), attention_encoder()(x), 1e-6, "as if dropout were 0")
+    assert_close(encoder(x), attention_encoder()(x), 1e-6, "as if dropout were 0")
 
 
 @pytest.mark.parametrize("tile", [1, BATCH * HEADS * KEYS * 3])
@@ -203,7 +203,7 @@ def test_tiles_that_are_seen_joined_are_the_whole(tile, monkeypatch):
             tiled = seen_weights(encoder, X, mask)
         assert whole.keys() == tiled.keys()
         for path, weights in whole.items():
-            close(tiled[path], weights, 1e-9, f"{path}, {name}")
+            assert_close(tiled[path], weights, 1e-9, f"{path}, {name}")
 
 
 @pytest.mark.parametrize("tile", [1, 2**22])
@@ -220,21 +220,21 @@ def test_a_hook_that_returns_zeros_switches_a_head_off(tile, monkeypatch):
     # The output projection without the columns that read the first head.
     with torch.no_grad():
         attention.output.weight[:, :11] = 0
-    close(found, attention(X), 1e-10)
+    assert_close(found, attention(X), 1e-10)
 
 
 def test_a_pre_hook_is_a_watcher_too():
     attention = made()
     handle = attention.weights.register_forward_pre_hook(lambda point, inputs: (inputs[0] * 0, inputs[1]))
-    close(attention(X), attention.output.bias.expand_as(X), 1e-12)
+    assert_close(attention(X), attention.output.bias.expand_as(X), 1e-12)
     handle.remove()
-    moved(attention(X), attention.output.bias.expand_as(X))
+    assert_moved(attention(X), attention.output.bias.expand_as(X))
 
 
 def test_positions_with_gaps_hide_no_key():
     places = torch.tensor([[0, 2, 3, 7, 11, 12, 30]])
     attention = made()
-    close(attention(X, mask=Mask.causal(), positions=places), attention(X, mask=Mask.causal()), 1e-9)
+    assert_close(attention(X, mask=Mask.causal(), positions=places), attention(X, mask=Mask.causal()), 1e-9)
 
 
 def test_a_width_that_heads_do_not_divide_is_refused_with_what_fits():

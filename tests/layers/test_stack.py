@@ -18,13 +18,13 @@ from sharp import (
     LONGEST,
     MEMORY_WIDTH,
     WIDTH,
+    assert_close,
+    assert_moved,
     attention_encoder,
-    close,
     decoder,
     draw,
     encoder,
     masks,
-    moved,
     numpy,
     stir,
     weights_of,
@@ -72,14 +72,14 @@ def test_the_encoder_equals_the_reference_under_every_mask(norm, norm_place, pos
         # Batch norm leaves zeros in place of padding, where no answer is asked for.
         real = None if mask is None or norm != "batch" else mask.real_positions(KEYS)
         chosen = torch.ones(BATCH, KEYS, dtype=torch.bool) if real is None else real
-        close(found[chosen], wanted[numpy(chosen)], tolerance, name)
+        assert_close(found[chosen], wanted[numpy(chosen)], tolerance, name)
 
 
 @pytest.mark.parametrize("settings", [{"key_heads": 1}, {"residual": False}, {"activation": "swiglu"}, {"depth": 3}])
 def test_the_encoder_equals_the_reference_with_other_parts(settings):
     made = stir(attention_encoder(position="rotary", **settings)).double()
     shape = reference.Shape(heads=2, position="rotary", **{k: v for k, v in settings.items() if k != "depth"})
-    close(made(X), reference.encoder(numpy(X), weights_of(made), shape), 1e-6)
+    assert_close(made(X), reference.encoder(numpy(X), weights_of(made), shape), 1e-6)
 
 
 @pytest.mark.parametrize("position", POSITIONS)
@@ -95,7 +95,7 @@ def test_the_decoder_equals_the_reference(position):
         memory_allowed=reference.may_look(range(KEYS), range(5), batch=BATCH, lengths=memory_lengths),
     )
     mask, memory_mask = Mask.lengths(torch.tensor(lengths)), Mask.lengths(torch.tensor(memory_lengths))
-    close(made(X, MEMORY, mask=mask, memory_mask=memory_mask), wanted, 1e-5)
+    assert_close(made(X, MEMORY, mask=mask, memory_mask=memory_mask), wanted, 1e-5)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -112,7 +112,9 @@ def test_padding_of_what_is_read_and_written_does_not_change_what_is_written():
             together = made(X, MEMORY, mask=Mask.lengths(lengths), memory_mask=Mask.lengths(memory_lengths))
             for item in range(BATCH):
                 x, memory = X[item : item + 1, : lengths[item]], MEMORY[item : item + 1, : memory_lengths[item]]
-                close(together[item, : lengths[item]], made(x, memory)[0], 1e-8, f"{position}, {norm}, item {item}")
+                assert_close(
+                    together[item, : lengths[item]], made(x, memory)[0], 1e-8, f"{position}, {norm}, item {item}"
+                )
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
@@ -120,7 +122,7 @@ def test_the_order_of_the_batch_does_not_matter(kind):
     made, order = encoder(kind).double(), torch.tensor([2, 0, 1])
     lengths = torch.tensor(LENGTHS)
     found = made(X[order], Mask.lengths(lengths[order]))
-    close(found, made(X, Mask.lengths(lengths))[order], 1e-9)
+    assert_close(found, made(X, Mask.lengths(lengths))[order], 1e-9)
 
 
 def test_without_positions_order_does_not_matter_and_with_them_it_does():
@@ -129,9 +131,9 @@ def test_without_positions_order_does_not_matter_and_with_them_it_does():
         made = attention_encoder(position=position).double()
         found, wanted = made(X[:, order]), made(X)[:, order]
         if position == "none":
-            close(found, wanted, 1e-8)
+            assert_close(found, wanted, 1e-8)
         else:
-            moved(found, wanted)
+            assert_moved(found, wanted)
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -163,9 +165,9 @@ def test_only_batch_norm_lets_neighbours_matter_in_training(kind, norm):
     other[1:] = 5 + draw(BATCH - 1, KEYS, WIDTH, seed=2, dtype=torch.float64)
     one, two = made(X, mask)[0], made(other, mask)[0]
     if norm == "batch":
-        moved(one, two)
+        assert_moved(one, two)
     else:
-        close(one, two, 1e-8)
+        assert_close(one, two, 1e-8)
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
@@ -215,7 +217,7 @@ def test_half_precision_gives_finite_answers_under_padding(dtype):
             found = made(X.float(), mask)
         real = mask.real_positions(KEYS)
         assert found.isfinite().all()
-        close(found[real].float(), wanted[real], 0.1, norm)
+        assert_close(found[real].float(), wanted[real], 0.1, norm)
 
 
 def test_a_stack_may_be_made_by_hand():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from sharp import close, draw, moved, numpy, stir
+from sharp import assert_close, assert_moved, draw, numpy, stir
 
 from regard.models.gather import POOLINGS, EachWord, real
 
@@ -40,7 +40,7 @@ def test_a_pooling_equals_the_reference(name):
     found = part(x, INPUTS)
     assert found.shape == (3, 1, WIDTH)
     for item, length in enumerate(LENGTHS):
-        close(found[item, 0], by_hand(name, part, numpy(x)[item, :length]), 1e-7, f"item {item}")
+        assert_close(found[item, 0], by_hand(name, part, numpy(x)[item, :length]), 1e-7, f"item {item}")
 
 
 @poolings
@@ -50,11 +50,11 @@ def test_padding_never_counts(name):
     other = torch.where(real(x, INPUTS)[..., None], x, torch.full_like(x, 1e6))
     assert torch.equal(part(other, INPUTS), found)
     longer = torch.nn.functional.pad(x, (0, 0, 0, 11), value=7.0)
-    close(part(longer, INPUTS), found, 1e-12, "more padding")
+    assert_close(part(longer, INPUTS), found, 1e-12, "more padding")
     alone = [
         part(x[item : item + 1, :length], {"lengths": torch.tensor([length])})[0] for item, length in enumerate(LENGTHS)
     ]
-    close(torch.stack(alone), found, 1e-12, "alone")
+    assert_close(torch.stack(alone), found, 1e-12, "alone")
 
 
 @poolings
@@ -68,7 +68,7 @@ def test_padding_gets_no_gradient_and_what_is_real_does(name):
 @poolings
 def test_what_is_alone_stands_for_itself(name):
     x = draw(2, 3, WIDTH, dtype=torch.float64)
-    close(pooling(name)(x, {"lengths": torch.tensor([1, 1])}), x[:, :1], 1e-12)
+    assert_close(pooling(name)(x, {"lengths": torch.tensor([1, 1])}), x[:, :1], 1e-12)
 
 
 @poolings
@@ -80,9 +80,9 @@ def test_an_item_without_elements_gives_finite_numbers(name):
 def test_untrained_attention_weighs_all_alike_and_can_learn():
     x = draw(3, 5, WIDTH)
     part = POOLINGS["attention"](WIDTH)
-    close(part(x, INPUTS), POOLINGS["mean"](WIDTH)(x, INPUTS), 1e-6)
+    assert_close(part(x, INPUTS), POOLINGS["mean"](WIDTH)(x, INPUTS), 1e-6)
     part(x, INPUTS)[..., 0].sum().backward()
-    moved(part.question.grad, torch.zeros(WIDTH))
+    assert_moved(part.question.grad, torch.zeros(WIDTH))
 
 
 def test_however_low_all_scores_are_padding_does_not_win():
@@ -110,7 +110,7 @@ def test_every_real_element_counts(name):
     for place in range(3):
         other = x.clone()
         other[:, place] += 1.0
-        moved(part(other, inputs), part(x, inputs))
+        assert_moved(part(other, inputs), part(x, inputs))
 
 
 # Each word
@@ -132,12 +132,12 @@ def test_a_words_answer_is_the_mean_of_its_pieces():
     found = part(x, PIECES)
     assert found.shape == (2, 3, WIDTH)
     wanted = [[x[0, :2].mean(0), x[0, 2], x[0, 3:].mean(0)], [x[1, 0], x[1, 1], torch.zeros(WIDTH)]]
-    close(found, torch.stack([torch.stack(row) for row in wanted]), 1e-12)
+    assert_close(found, torch.stack([torch.stack(row) for row in wanted]), 1e-12)
     other = x.clone()
     other[1, 2:] = 9.0
     assert torch.equal(part(other, PIECES), found), "padding counted"
     other[1, 1] = 9.0
-    moved(part(other, PIECES)[1, 1], found[1, 1])
+    assert_moved(part(other, PIECES)[1, 1], found[1, 1])
 
 
 def test_a_word_without_pieces_gives_zeros():

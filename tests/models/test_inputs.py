@@ -3,7 +3,7 @@
 import numpy as np
 import reference
 import torch
-from sharp import close, moved, numpy, stir
+from sharp import assert_close, assert_moved, numpy, stir
 
 from regard.attention import Mask
 from regard.models.inputs import (
@@ -42,17 +42,17 @@ def test_letter_patterns_equal_the_reference():
     found = part(LETTERS)
     assert found.shape == (4, part.width) and part.width == 3 * len(PATTERN_WIDTHS)
     for word, row in enumerate(wanted):
-        close(found[word], row, 1e-12, f"word {word}")
+        assert_close(found[word], row, 1e-12, f"word {word}")
 
 
 def test_padding_of_letters_changes_nothing():
     part = patterns()
     wanted = part(LETTERS)
     for more in (1, 2, 13):
-        close(part(torch.nn.functional.pad(LETTERS, (0, more))), wanted, 1e-12)
+        assert_close(part(torch.nn.functional.pad(LETTERS, (0, more))), wanted, 1e-12)
     for number, word in enumerate(WORDS):
         if word:
-            close(part(torch.tensor([word]))[0], wanted[number], 1e-12, f"word {number} alone")
+            assert_close(part(torch.tensor([word]))[0], wanted[number], 1e-12, f"word {number} alone")
 
 
 def test_a_word_without_letters_gives_zeros_and_no_gradient():
@@ -96,7 +96,7 @@ def test_a_word_is_its_vector_projected_and_normalised():
     inputs = {"word_numbers": torch.tensor([[2, 4, 0]]), "lengths": torch.tensor([2])}
     projected = numpy(part.project(part.words.table.weight[inputs["word_numbers"]]))
     standard = (projected - projected.mean(-1, keepdims=True)) / np.sqrt(projected.var(-1, keepdims=True) + 1e-5)
-    close(part(inputs), standard * numpy(part.norm.scale) + numpy(part.norm.shift), 1e-4)
+    assert_close(part(inputs), standard * numpy(part.norm.scale) + numpy(part.norm.shift), 1e-4)
     assert part.mask(inputs).real_positions(3).tolist() == [[True, True, False]]
 
 
@@ -117,7 +117,7 @@ def test_beginning_end_and_shape_stand_side_by_side_each_from_its_own_table():
         parts = [part.tables[place].table.weight[number] for place, number in enumerate(numbers)]
         assert torch.equal(found[word], torch.cat(parts))
     assert (found[2] == 0).all(), "padding has no beginning"
-    moved(part.tables[0].table.weight[1:], part.tables[1].table.weight[1:])
+    assert_moved(part.tables[0].table.weight[1:], part.tables[1].table.weight[1:])
 
 
 def test_a_word_its_letters_and_its_affixes_stand_side_by_side():
@@ -135,13 +135,13 @@ def test_a_word_its_letters_and_its_affixes_stand_side_by_side():
     for item in range(2):
         for place in range(3):
             word, spelling = inputs["word_numbers"][item, place], inputs["spellings"][item, place]
-            close(features[item, place], torch.cat((part.words.table.weight[word], spelled[spelling])), 1e-6)
+            assert_close(features[item, place], torch.cat((part.words.table.weight[word], spelled[spelling])), 1e-6)
 
 
 def test_a_piece_is_its_vector_times_the_root_of_its_width():
     part = PieceInput(Embedding(11, 5))
     numbers = torch.tensor([[2, 3, 4, 5, 6], [7, 8, 0, 0, 0]])
-    close(part({"piece_numbers": numbers}), part.pieces.table.weight[numbers] * 5**0.5, 1e-6)
+    assert_close(part({"piece_numbers": numbers}), part.pieces.table.weight[numbers] * 5**0.5, 1e-6)
 
 
 def test_what_is_real_is_what_the_lengths_say():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from laws import seen_weights
-from sharp import close, encoder, moved, sharpen, stir
+from sharp import assert_close, assert_moved, encoder, sharpen, stir
 
 from regard.build import ENCODERS
 from regard.data.batching import IGNORED, Item, collate
@@ -58,7 +58,7 @@ def test_the_answer_does_not_depend_on_neighbours_order_or_padding(tokens, kind,
             for row, number in enumerate(order):
                 words = len(TEXTS[number])
                 assert alone[number].shape == (words, LABELS)
-                close(together[row, :words], alone[number], 1e-8, f"item {number} of {order}")
+                assert_close(together[row, :words], alone[number], 1e-8, f"item {number} of {order}")
 
 
 @pytest.mark.parametrize("tokens", TOKENIZERS)
@@ -70,9 +70,9 @@ def test_an_answer_depends_on_what_stands_beside_a_word_unless_the_encoder_is_po
         with torch.no_grad():
             answer = model(tokens, sizes, kind)(batch)["tag"][0]
         if kind == "pointwise":
-            close(answer[4], answer[6], 1e-8)
+            assert_close(answer[4], answer[6], 1e-8)
         else:
-            moved(answer[4], answer[6])
+            assert_moved(answer[4], answer[6])
 
 
 @pytest.mark.parametrize("crf", [False, True])
@@ -92,7 +92,7 @@ def test_the_loss_of_a_batch_is_the_sum_of_its_items_and_so_is_the_gradient(toke
     together = torch.autograd.grad(loss([0, 1, 2, 3]), parameters)
     alone = torch.autograd.grad(torch.stack([loss([number]) for number in range(4)]).sum(), parameters)
     for one, other in zip(together, alone, strict=True):
-        close(one, other, 1e-7)
+        assert_close(one, other, 1e-7)
         assert one.isfinite().all()
 
 

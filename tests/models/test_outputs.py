@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 import reference
 import torch
-from sharp import close, draw, moved, numpy, stir
+from sharp import assert_close, assert_moved, draw, numpy, stir
 
 from regard.data.batching import IGNORED
 from regard.models.outputs import CrfHead, Heads, NumberHead, SoftmaxHead
@@ -56,7 +56,7 @@ def test_the_likelihood_equals_enumeration(rules):
     head = crf(*RULES[rules])
     # Under rules the gold labels must follow them; label 1 always may.
     labels = GOLD if rules == "all" else torch.where(GOLD == 2, 1, GOLD)
-    close(
+    assert_close(
         head.negative_log_likelihood(SCORES, labels, LENGTHS),
         torch.tensor(-log_likelihoods(head, labels), dtype=torch.float64),
         1e-8,
@@ -70,7 +70,7 @@ def test_labels_that_are_ignored_are_summed_over(rules):
         some = labels.clone()
         some[0, places] = IGNORED
         some[2, places[:1]] = IGNORED
-        close(
+        assert_close(
             head.negative_log_likelihood(SCORES, some, LENGTHS),
             torch.tensor(-log_likelihoods(head, some), dtype=torch.float64),
             1e-8,
@@ -80,7 +80,7 @@ def test_labels_that_are_ignored_are_summed_over(rules):
 def test_ignored_labels_at_the_end_of_an_item_are_summed_over_too():
     head, some = crf(), GOLD.clone()
     some[0, 3:] = IGNORED
-    close(
+    assert_close(
         head.negative_log_likelihood(SCORES, some, LENGTHS),
         torch.tensor(-log_likelihoods(head, some), dtype=torch.float64),
         1e-8,
@@ -108,8 +108,8 @@ def test_probabilities_equal_enumeration(rules):
     head = crf(*RULES[rules])
     found = head.probabilities(SCORES, LENGTHS)
     for item, length in enumerate(LENGTHS.tolist()):
-        close(found[item, :length], by_hand(head).marginals(numpy(SCORES[item, :length])), 1e-8, f"item {item}")
-    close(found.sum(-1), torch.ones(4, TIME), 1e-9)
+        assert_close(found[item, :length], by_hand(head).marginals(numpy(SCORES[item, :length])), 1e-8, f"item {item}")
+    assert_close(found.sum(-1), torch.ones(4, TIME), 1e-9)
 
 
 def test_what_may_not_follow_is_never_answered_and_never_probable():
@@ -132,7 +132,9 @@ def test_what_may_not_follow_is_never_answered_and_never_probable():
 def test_padding_and_neighbours_change_nothing(kind):
     head = crf() if kind is CrfHead else SoftmaxHead(7, LABELS).double()
     other = torch.where((torch.arange(TIME) < LENGTHS[:, None])[..., None], SCORES, 7.0)
-    close(head.negative_log_likelihood(other, GOLD, LENGTHS), head.negative_log_likelihood(SCORES, GOLD, LENGTHS), 1e-9)
+    assert_close(
+        head.negative_log_likelihood(other, GOLD, LENGTHS), head.negative_log_likelihood(SCORES, GOLD, LENGTHS), 1e-9
+    )
     alone = []
     for item, length in enumerate(LENGTHS.tolist()):
         mine, gold = SCORES[item : item + 1, :length], GOLD[item : item + 1, :length]
@@ -140,8 +142,8 @@ def test_padding_and_neighbours_change_nothing(kind):
         for scores in (SCORES, other):
             assert torch.equal(head.best(scores, LENGTHS)[item, :length], head.best(mine, LENGTHS[item : item + 1])[0])
             together = head.probabilities(scores, LENGTHS)[item, :length]
-            close(together, head.probabilities(mine, LENGTHS[item : item + 1])[0], 1e-9)
-    close(head.negative_log_likelihood(SCORES, GOLD, LENGTHS), torch.stack(alone).sum(), 1e-9)
+            assert_close(together, head.probabilities(mine, LENGTHS[item : item + 1])[0], 1e-9)
+    assert_close(head.negative_log_likelihood(SCORES, GOLD, LENGTHS), torch.stack(alone).sum(), 1e-9)
 
 
 def test_the_gradient_of_the_chains_likelihood_is_probabilities_minus_truth():
@@ -149,7 +151,7 @@ def test_the_gradient_of_the_chains_likelihood_is_probabilities_minus_truth():
     head, scores = crf(), SCORES[:1].clone().requires_grad_()
     head.negative_log_likelihood(scores, GOLD[:1], LENGTHS[:1]).backward()
     truth = torch.nn.functional.one_hot(GOLD[:1], LABELS)
-    close(scores.grad, head.probabilities(SCORES[:1], LENGTHS[:1]) - truth, 1e-8)
+    assert_close(scores.grad, head.probabilities(SCORES[:1], LENGTHS[:1]) - truth, 1e-8)
     assert torch.autograd.gradcheck(
         lambda scores, first: (
             head.negative_log_likelihood(scores, GOLD[:2, :3], LENGTHS[:2].clamp(max=3)) + 0 * first.sum()
@@ -168,7 +170,7 @@ def test_cross_entropy_equals_the_reference(smoothing):
         for place in range(TIME)
         if GOLD[item, place] != IGNORED
     )
-    close(
+    assert_close(
         head.negative_log_likelihood(SCORES, GOLD, LENGTHS, smoothing), torch.tensor(wanted, dtype=torch.float64), 1e-9
     )
 
@@ -193,7 +195,7 @@ def test_sequences_without_elements_have_empty_answers(kind):
 def test_softmax_answers_the_largest_score():
     head = SoftmaxHead(7, LABELS)
     assert torch.equal(head.best(SCORES, LENGTHS), SCORES.argmax(-1))
-    close(head.probabilities(SCORES, LENGTHS), reference.softmax(numpy(SCORES)), 1e-12)
+    assert_close(head.probabilities(SCORES, LENGTHS), reference.softmax(numpy(SCORES)), 1e-12)
 
 
 def test_each_column_has_its_head():
@@ -205,7 +207,7 @@ def test_each_column_has_its_head():
     assert scores["upos"].shape == (2, 4, 3) and scores["deprel"].shape == (2, 4, 5)
     assert torch.equal(scores["deprel"], part.head("deprel")(x)) and torch.equal(part(x)["upos"], scores["upos"])
     part.train()
-    moved(part(x)["upos"], part(x)["upos"])
+    assert_moved(part(x)["upos"], part(x)["upos"])
 
 
 # Numbers
