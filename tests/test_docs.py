@@ -1,5 +1,6 @@
 """Every command and piece of Python in the README and in docs/ is run, in the order in which a reader meets it."""
 
+import gzip
 import re
 import shlex
 from pathlib import Path
@@ -82,6 +83,38 @@ def test_the_chinese_readme_has_the_same_commands_and_code():
         for page in PAGES
     )
     assert english == chinese
+
+
+def beside(shared_data, name):
+    """The file that a command of docs/results.md names, made from the data beside the repository."""
+    if name.startswith("en_ewt"):
+        return (shared_data / "ud-english-ewt" / name).read_bytes()
+    if name.startswith("tr_imst"):
+        return (shared_data / "ud-turkish-imst" / name).read_bytes()
+    if name.endswith(".conll"):
+        return gzip.decompress((shared_data / "resume-ner" / name.replace(".conll", ".char.bmes.gz")).read_bytes())
+    if name == "tweets.train.tsv":
+        tweets = gzip.decompress((shared_data / "vader-ratings" / "tweets_GroundTruth.txt.gz").read_bytes())
+        lines = tweets.splitlines(keepends=True)
+        return b"".join(line for number, line in enumerate(lines, 1) if number % 10)
+    return (shared_data / "sst2" / name).read_bytes()
+
+
+def test_the_commands_of_the_results_run(shared_data, tmp_path):
+    """Each with a hundredth of an epoch: that they reach what is said is for the page itself to say."""
+    lines = [line for language, body in blocks("docs/results.md") if not language for line in body]
+    ran = []
+    for line in lines:
+        words = shlex.split(line)[1:]
+        if words[0] == "train":
+            words.append("train.epochs=0.01")
+        for name in words:
+            if re.search(r"\.(conllu\.gz|conll|tsv)$", name):
+                (tmp_path / name).write_bytes(beside(shared_data, name))
+        found = regard(*words, folder=tmp_path)
+        assert found.status == 0, f"{line}: {found.err}"
+        ran.append(line)
+    assert len(ran) >= 10
 
 
 @pytest.mark.parametrize("page", [*PAGES, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])

@@ -127,8 +127,8 @@ def test_minutes_become_a_number_of_updates_after_thirty():
     trainer.run()
     assert any("minutes are" in sentence and "updates" in sentence for sentence in heard.said)
     assert trainer.progress.total == len(heard.losses) > module.MEASURED_UPDATES
-    # Half or double is near enough on a machine that does other things too.
-    assert 0.9 <= trainer.progress.seconds <= 3.6
+    # 1.8 seconds were asked for; the machine may be doing other things, and is slower or faster than while measured.
+    assert 0.4 <= trainer.progress.seconds <= 9
 
 
 def test_the_learning_rate_follows_the_schedule_and_ends_near_zero():
