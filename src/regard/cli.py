@@ -58,15 +58,13 @@ def demo(
     """Stories told in a minute or two, offline: a label for each word, one value for the whole."""
     from regard.demo import names
     from regard.demo import story as words
-    from regard.machine import threads
 
     tellers = {"label": words.tell, "value": names.tell}
     if story not in (*tellers, "all"):
         raise RegardError(f"there is no story {story}; there are {', '.join(tellers)}{nearest(story, tellers)}")
     for name, tell in tellers.items():
         if story in (name, "all"):
-            with threads(1):
-                tell(folder, _console(stderr=False))
+            tell(folder, _console(stderr=False))
 
 
 @app.command()

@@ -29,7 +29,7 @@ from regard.folder import (
     save_tensors,
     write_file,
 )
-from regard.machine import environment
+from regard.machine import environment, threads
 from regard.predict import Predictor
 from regard.recipe.read import read_recipe, recipe_from
 from regard.recipe.settings import Recipe
@@ -70,7 +70,8 @@ def train(
     code = Path(recipe).parent if isinstance(recipe, str | Path) else Path()
     folder = RUNS / (Path(recipe).stem if isinstance(recipe, str | Path) else "run") if run is None else Path(run)
     settings = _settings(recipe, overrides, data)
-    return _Training(settings, folder, code, Talk() if talk is None else talk).run(data)
+    with threads(settings.train.threads):
+        return _Training(settings, folder, code, Talk() if talk is None else talk).run(data)
 
 
 def _settings(

@@ -37,16 +37,12 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def threads(count: int) -> Iterator[None]:
-    """For a while, so many threads compute.
-
-    On networks as small as the demo's one thread is faster than two, and much faster where something else is running:
-    two would wait for each other at every step.
-    """
+def threads(count: int | None) -> Iterator[None]:
+    """For a while, so many threads compute; None leaves it at torch's choice."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(count)
+    torch.set_num_threads(before if count is None else count)
     try:
         yield
     finally:

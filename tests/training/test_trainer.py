@@ -179,3 +179,15 @@ def test_a_device_that_is_not_there_is_refused_by_name(tmp_path):
     absent = "mps" if not torch.backends.mps.is_available() else "cuda"
     with pytest.raises(RegardError, match=rf"train\.device is {absent}, but this machine has .*cpu"):
         regard.train(small.recipe(train={"device": absent}), run=tmp_path / "run", data=small.parts())
+
+
+def test_so_many_threads_compute_while_training_and_no_longer(tmp_path):
+    before = torch.get_num_threads()
+    seen = []
+
+    class Counts(Talk):
+        def stepped(self, at, loss, norm, rate, left):
+            seen.append(torch.get_num_threads())
+
+    regard.train(small.recipe(train={"threads": before + 1}), run=tmp_path / "run", data=small.parts(), talk=Counts())
+    assert set(seen) == {before + 1} and torch.get_num_threads() == before

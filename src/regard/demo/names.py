@@ -76,6 +76,7 @@ epochs = 7
 lr = 3e-3
 batch_tokens = 800
 evaluate_every = 400
+threads = 1
 """
 
 

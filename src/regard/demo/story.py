@@ -48,6 +48,7 @@ epochs = {epochs}
 lr = 3e-3
 batch_tokens = 512
 evaluate_every = {evaluate_every}
+threads = 1
 """
 
 

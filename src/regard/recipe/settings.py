@@ -213,6 +213,9 @@ class TrainSettings(Section):
     )
     patience: Count | None = Field(None, description="stop after so many evaluations without a better score")
     average: Count = Field(1, description="the model is the mean of its weights at the last so many evaluations")
+    threads: Count | None = Field(
+        None, description="threads that compute; 1 is best for small networks, or where the machine does other things"
+    )
     device: Annotated[str, _one_of("train.device")] = Field(
         "auto", description="auto takes an accelerator where there is one"
     )
