@@ -1,5 +1,6 @@
 """Inputs that broke other toolkits, through the whole road: train, save, predict, score."""
 
+import hashlib
 import shutil
 
 import pytest
@@ -188,3 +189,51 @@ def test_the_report_is_one_offline_page_with_everything(tmp_path):
     for wanted in ("Where it is wrong", "torch", "sha256", "evaluate_every = 10", "precision"):
         assert wanted in page
     assert "http://" not in page.replace("http://www.w3.org", "") and "https://" not in page
+
+
+def test_training_on_never_runs_code_that_lies_in_the_run(tmp_path, monkeypatch):
+    """The recipe names no code of its own; somebody has put some into the run's last/ and best/."""
+    monkeypatch.chdir(tmp_path)
+    small.write(tmp_path)
+    assert regard("train", "small.toml").status == 0
+    evil = f"open({str(tmp_path / 'EXECUTED')!r}, 'w')\nfrom regard.attention.score import Dot as Score\n"
+    for part in ("last", "best"):
+        folder = tmp_path / "runs" / "small" / part
+        (folder / "code").mkdir()
+        (folder / "code" / "evil.py").write_text(evil)
+        known = hashlib.sha256(evil.encode()).hexdigest()
+        text = (folder / "recipe.toml").read_text()
+        text = text.replace('score = "scaled_dot"', 'score = "evil:Score"')
+        code = f'"evil.py" = "{known}"'
+        assert "[regard.code]" in text and "evil:Score" in text
+        (folder / "recipe.toml").write_text(text.replace("[regard.code]", f"[regard.code]\n{code}"))
+        found = regard("train", "small.toml")
+        assert found.status == 2 and "evil.py" in found.err
+    assert not (tmp_path / "EXECUTED").exists()
+
+
+def test_code_of_ones_own_that_changed_is_not_gone_on_with(tmp_path):
+    small.write(tmp_path)
+    own = "from regard.attention import Score\n\n\nclass Half(Score):\n    def as_dot_product(self, q, k, scale):\n"
+    (tmp_path / "mine.py").write_text(own + "        return q, k, 0.5\n")
+    words = ["train", "small.toml", 'model.score="mine:Half"']
+    assert regard(*words, folder=tmp_path).status == 0
+    assert regard(*words, folder=tmp_path).status == 0
+    (tmp_path / "mine.py").write_text(own + "        return q, k, 0.7\n")
+    found = regard(*words, folder=tmp_path)
+    assert found.status == 2 and "was made with another mine.py" in found.err
+
+
+def test_what_is_scored_is_not_chosen_by_its_labels(tmp_path):
+    """Items that break the scheme are left out of training when so told, but never of an evaluation."""
+    right, wrong = (["a", "b"], ["B-X", "I-X"]), (["c", "a"], ["I-X", "O"])
+    values = small.recipe(output={"crf": True, "scheme": "IOB2"})
+    values["data"] = {"train": "given", "on_error": "skip"}
+    run = package.train(values, run=tmp_path / "run", data={"train": [right, wrong] * 9, "dev": [right, wrong]})
+    assert run.evaluate([right, wrong]).scores.items == 2
+
+
+def test_the_run_keeps_the_recipe_as_it_was_given(tmp_path):
+    path = small.write(tmp_path)
+    run = package.train(path, run=tmp_path / "run")
+    assert (run.folder / "recipe.toml").read_text() == path.read_text()

@@ -20,7 +20,6 @@ from regard.data.columns import Columns
 from regard.data.example import Example
 from regard.data.lines import read_lines
 from regard.errors import FolderError
-from regard.experiment import load, score
 from regard.folder import (
     LABELS,
     RECIPE,
@@ -39,6 +38,8 @@ from regard.folder import (
 )
 from regard.predict import Predictor
 from regard.recipe import Recipe, recipe_from
+from regard.run import load
+from regard.scoring import score
 
 EXAMPLES = [
     Example(("I", "saw", "a", "saw"), {"upos": ("PRON", "VERB", "DET", "NOUN")}),

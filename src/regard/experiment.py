@@ -23,6 +23,7 @@ from regard.folder import (
     load_model,
     load_tensors,
     load_weights,
+    model_folder,
     recover,
     replacing,
     save_model,
@@ -34,7 +35,7 @@ from regard.predict import Predictor
 from regard.recipe.read import read_recipe, recipe_from
 from regard.recipe.settings import Recipe
 from regard.recipe.write import differences, resolved, values
-from regard.run import Run, load
+from regard.run import Run
 from regard.scoring import Scored, floors, score
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
@@ -71,7 +72,8 @@ def train(
     folder = RUNS / (Path(recipe).stem if isinstance(recipe, str | Path) else "run") if run is None else Path(run)
     settings = _settings(recipe, overrides, data)
     with threads(settings.train.threads):
-        return _Training(settings, folder, code, Talk() if talk is None else talk).run(data)
+        text = Path(recipe).read_text(encoding="utf-8-sig") if isinstance(recipe, str | Path) else resolved(settings)
+        return _Training(settings, text, folder, code, Talk() if talk is None else talk).run(data)
 
 
 def _settings(
@@ -94,6 +96,7 @@ class _Training:
     """One call of `train`: prepares, runs the trainer, and keeps what it gives in the folder."""
 
     recipe: Recipe
+    text: str  # the recipe as it was given
     folder: Path
     code: Path
     talk: Talk
@@ -120,7 +123,11 @@ class _Training:
             say(f"{self.folder} has finished training; its best model is in {self.folder / 'best'}")
         else:
             self._train(trainer)
-        return load(self.folder, trust_code=True)
+        return Run(self.folder, self.recipe, self._best())
+
+    def _best(self) -> Predictor:
+        """The best model of the run. Code is run from where the recipe lies, never from the folder."""
+        return load_model(model_folder(self.folder), own=self.code).predictor
 
     # The folder
 
@@ -166,15 +173,14 @@ class _Training:
             found, of = load_pretrained(predictor, self.recipe.input.pretrained, self.recipe.data.encoding_errors)
             self.talk.say(f"{found:,} of {of:,} words start from {self.recipe.input.pretrained}")
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_file(self.folder / "recipe.toml", resolved(self.recipe))
+        write_file(self.folder / "recipe.toml", self.text)
         write_file(self.folder / ENVIRONMENT, json.dumps(environment(), indent=1))
         write_file(self.folder / METRICS, "")
         write_file(self.folder / RESOLVED, resolved(self.recipe))
         return predictor
 
     def _resumed(self) -> Predictor:
-        loaded = load_model(self.folder / "last", trust_code=True)
-        return loaded.predictor
+        return load_model(self.folder / "last", own=self.code).predictor
 
     def _trainer(self) -> Trainer:
         predictor, device = self.predictor, _device(self.recipe.train.device)
@@ -279,10 +285,10 @@ class _Training:
     # The end
 
     def _finish(self, trainer: Trainer) -> None:
-        best = load(self.folder, trust_code=True)
+        best = self._best()
         parts = {"dev": self.corpus.dev, "test": self.corpus.test}
         ignore, scheme = self.recipe.data.ignore, self.recipe.output.scheme
-        scored = {part: score(best.predictor, examples, ignore, scheme) for part, examples in parts.items() if examples}
+        scored = {part: score(best, examples, ignore, scheme) for part, examples in parts.items() if examples}
         numbers = self.recipe.task.kind == "regress"
         beside = {part: floors(self.corpus, parts[part], ignore, numbers=numbers, scheme=scheme) for part in scored}
         last = list(scored.values())[-1]
@@ -298,7 +304,7 @@ class _Training:
                 "minutes": f"{trainer.progress.seconds / 60:.1f}",
                 "updates": trainer.progress.update,
                 "best at update": trainer.progress.best_update,
-                "parameters": f"{sum(parameter.numel() for parameter in best.predictor.model.parameters()):,}",
+                "parameters": f"{sum(parameter.numel() for parameter in best.model.parameters()):,}",
                 **{f"sha256 of {path}": known for path, known in self.corpus.digests.items()},
             },
             recipe=resolved(self.recipe),

@@ -157,10 +157,14 @@ class Loaded:
     code: Path | None
 
 
-def load_model(folder: Path, *, trust_code: bool = False) -> Loaded:
-    """The model in a folder. Nothing in it is run, unless it carries code and that is trusted."""
+def load_model(folder: Path, *, trust_code: bool = False, own: Path | None = None) -> Loaded:
+    """The model in a folder. Nothing in it is run, unless it carries code and that is trusted.
+
+    own: the folder of the user's own files, which are run in place of what the model carries; they must be the same
+    """
     recipe, digests = _read_recipe(folder)
-    code = _trusted(folder, {**dict.fromkeys(_own_paths(recipe), ""), **digests}, trust_code)
+    needed = {**dict.fromkeys(_own_paths(recipe), ""), **digests}
+    code = _trusted(folder, needed, trust_code) if own is None else _same(folder, needed, own)
     tokenizer = tokenizer_from_json(_read(folder / TOKENIZER), str(folder / TOKENIZER))
     targets = _targets(folder / LABELS)
     predictor = build(recipe, tokenizer, targets, code=code)
@@ -250,6 +254,14 @@ def _trusted(folder: Path, digests: Mapping[str, str], trust: bool) -> Path | No
         if not path.is_file() or digest(path) != wanted:
             raise FolderError(f"{path} is not the code that was saved with the model")
     return folder / CODE
+
+
+def _same(folder: Path, digests: Mapping[str, str], own: Path) -> Path:
+    """The user's own files, if they are those that the model was made with."""
+    for file, wanted in digests.items():
+        if not (own / file).is_file() or digest(own / file) != wanted:
+            raise FolderError(f"{folder} was made with another {file} than {own / file}; put it back as it was")
+    return own
 
 
 def _targets(path: Path) -> dict[str, Target]:

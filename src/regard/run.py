@@ -69,7 +69,7 @@ class Run:
         if isinstance(data, str | Path):
             examples: Sequence[Example] = read_part(self.recipe, [str(data)])
         else:
-            examples = given_corpus(self.recipe, {"train": data, "dev": data}, lambda sentence: None).train
+            examples = given_corpus(self.recipe, {"train": data, "dev": data}, lambda sentence: None).dev
         return score(self.predictor, examples, self.recipe.data.ignore, self.recipe.output.scheme)
 
     def look(self, item: str | Sequence[str] | Example) -> Look:
