@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -79,7 +80,18 @@ def test_the_run_folder_is_complete(folder):
 def test_training_tells_scores_and_floors(folder):
     told = (folder / "train.err").read_text()
     assert "dev accuracy" in told and "most frequent label" in told and "each word alone" in told
+    for part in ("  dev", " test"):
+        assert re.search(rf"^{part}  accuracy [\d.]+% \([\d.]+% to [\d.]+%\)  exact", told, re.MULTILINE), told
     assert "report.html" in told and "next   regard look" in told
+
+
+def test_report_and_card_tell_each_score_with_its_interval(folder):
+    run = folder / "runs" / "pos"
+    told = re.findall(r"accuracy ([\d.]+%) \(([\d.]+% to [\d.]+%)\)", (folder / "train.err").read_text())
+    card, report = ((run / name).read_text() for name in ("best/card.md", "report.html"))
+    assert len(told) == 2 and "95 % of resamples" in card and "95 % of resamples" in report
+    for score, interval in told:
+        assert f"accuracy {score} ({interval})" in card and f"{score} ({interval})" in report
 
 
 def test_conllu_in_gives_conllu_out_with_only_the_learnt_column_changed(folder):
@@ -126,11 +138,14 @@ def test_the_standard_input_is_read(folder):
 
 def test_evaluate_prints_scores_and_keeps_the_answers(folder):
     found = regard("evaluate", "runs/pos", "test.conllu", folder=folder)
-    assert found.status == 0 and found.out.startswith("accuracy\t0.")
+    assert found.status == 0 and found.out.startswith("score\tvalue\tlow\thigh\naccuracy\t0.")
     kept = (folder / "runs" / "pos" / "evaluate" / "test.tsv").read_text().splitlines()
     assert kept[0] == "word\tupos\tupos answered" and len(kept[1].split("\t")) == 3
     as_json = json.loads(regard("evaluate", "runs/pos", "test.conllu", "--json", folder=folder).out)
-    assert as_json["items"] == 40 and f"accuracy\t{as_json['scores']['accuracy']:.4f}" in found.out
+    assert as_json["items"] == 40
+    for name, value in as_json["scores"].items():
+        low, high = as_json["intervals"][name]
+        assert low <= value <= high and f"{name}\t{value:.4f}\t{low:.4f}\t{high:.4f}\n" in found.out
 
 
 def test_look_draws_the_input_on_both_axes(folder):

@@ -129,7 +129,8 @@ def test_training_data_without_o_and_dev_labels_unseen_in_training_are_no_fault(
     )
     found = score(saved(tmp_path, examples=train), dev, ())
     assert found.unseen == ["B-LOC"]
-    assert found.scores.columns["-1"].gold == {"B-LOC": 1, "O": 1} and found.scores.columns["-1"].right["B-LOC"] == 0
+    counts = found.scores.columns["-1"].labels
+    assert counts.gold.counts() == {"B-LOC": 1, "O": 1} and counts.right.counts()["B-LOC"] == 0
     assert set(saved(tmp_path, examples=without).targets["-1"].names) == {"B-DOC", "I-DOC"}
 
 

@@ -264,7 +264,7 @@ def test_a_class_with_one_example_is_learnt_and_one_that_is_new_is_missed_and_na
     run = package.train(recipe("classify", train={"epochs": 1}), run=tmp_path / "run", data=parts)
     assert run.predictor.targets["label"].names == ("L", "R", "rare")
     found = run.evaluate([*parts["dev"], ("so good", "rare"), ("so", "new")])
-    assert found.unseen == ["new"] and found.scores.columns["label"].gold["new"] == 1
+    assert found.unseen == ["new"] and found.scores.columns["label"].labels.gold.counts()["new"] == 1
 
 
 def test_one_class_alone_is_answered_to_everything(tmp_path):

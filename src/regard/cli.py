@@ -135,7 +135,7 @@ def evaluate(
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Scores on data with labels, beside each label's own; the answers are kept in the run's folder."""
+    """Scores on data with labels, each with the interval that holds 95 % of resamples; the answers are kept too."""
     from regard.run import load
     from regard.training.metric import LabelScores
 
@@ -145,10 +145,12 @@ def evaluate(
     if found.unseen:
         _say(f"labels that training never saw, counted as missed: {', '.join(found.unseen)}")
     if as_json:
-        _print_json({"data": data, "items": found.scores.items, "scores": found.values})
+        told = {"items": found.scores.items, "scores": found.values, "intervals": found.intervals()}
+        _print_json({"data": data, **told})
         return
-    for name, value in found.values.items():
-        print(f"{name}\t{value:.4f}")
+    print("score\tvalue\tlow\thigh")
+    for name, (low, high) in found.intervals().items():
+        print(f"{name}\t{found.values[name]:.4f}\t{low:.4f}\t{high:.4f}")
     if isinstance(found.scores, LabelScores):
         if found.scores.scheme != "none":
             print(f"spans are read strictly as {found.scores.scheme}")

@@ -12,6 +12,7 @@ from regard.data.target import Numbers
 from regard.errors import DataError
 from regard.predict import Answer, Predictor
 from regard.training.floor import label_floors, number_floors
+from regard.training.interval import intervals
 from regard.training.metric import LabelScores, NumberScores, Scores, collect_numbers, count_labels
 
 # An item that is wrong somewhere: its words, what it should be and what was answered.
@@ -32,6 +33,10 @@ class Scored:
     @property
     def values(self) -> dict[str, float]:
         return self.scores.values()
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """How far each score would move with other items of the same kind: (low, high), which hold 95 %."""
+        return intervals(self.scores)
 
     def wrong(self) -> Iterator[Wrong]:
         """Items that are not wholly right in their first column."""
@@ -60,7 +65,7 @@ def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[st
     unseen = [
         label
         for column, counts in scores.columns.items()
-        for label in sorted(counts.gold)
+        for label in sorted(counts.labels.gold.counts())
         if label not in _labels(predictor, column).numbers
     ]
     return Scored(scores, answers, unseen)

@@ -75,6 +75,8 @@ def test_the_floor_of_numbers_is_the_mean_of_train_on_each_column() -> None:
     test = [whole("", x="3", y="0"), whole("", x="7", y="_")]
     scores = number_floors(train, test, ["x", "y"], ["_"])["mean of train"]
     assert scores.items == 2
-    assert scores.columns == {"x": [(3.0, 3.0), (3.0, 7.0)], "y": [(3.0, 0.0)]}
+    x, y = scores.columns["x"], scores.columns["y"]
+    assert (x.answered.tolist(), x.true.tolist()) == ([3.0, 3.0], [3.0, 7.0])
+    assert (y.items.tolist(), y.answered.tolist(), y.true.tolist()) == ([0], [3.0], [0.0])
     # sqrt((0 + 16) / 2) and 3; a constant tells nothing of what is above and what below.
     assert scores.values() == pytest.approx({"pearson": 0.0, "spearman": 0.0, "rmse": (8**0.5 + 3) / 2})

@@ -39,7 +39,7 @@ def test_the_case_that_other_scorers_take_for_right(cases):
     assert scored(case["gold"], case["pred"], "IOB2").values()["span_f1"] == case["iob2_strict_f1"] == 0
     counts = scored(case["gold2"], case["pred2"], "IOBES").columns["ner"].spans
     right = case["iobes_right"]
-    assert counts.right.total() == right["tp"] and counts.gold.total() == right["gold"] and counts.f1 == right["f1"]
+    assert counts.right.total() == right["tp"] and counts.gold.total() == right["gold"] and counts.f1() == right["f1"]
     # The stranger's count of one answered span takes B I I E for one; so do we.
     assert counts.predicted.total() == right["pred"]
 

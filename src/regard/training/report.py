@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.page import code, curve, page, pairs, paragraph, section, table
-from regard.training.metric import LabelScores, Scores, shown
+from regard.training.metric import LabelScores, Scores, shown, shown_interval
 
 # At most so many wrong answers are shown, and so many labels stand in a table of confusions.
 _SAMPLES = 12
 _CONFUSED = 30
+
+_INTERVALS = "in brackets the interval that holds 95 % of resamples of these items"
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class Report:
     """All that a report tells.
 
     scores:  the part it was measured on (dev, test) -> the model's scores
+    intervals: how far each of them would move with other items
     floors:  the same for each floor
     history: one row for each evaluation
     samples: (words, true labels, answered labels) of items that are wrong somewhere
@@ -28,6 +31,7 @@ class Report:
     name: str
     history: Sequence[Mapping[str, Any]]
     scores: Mapping[str, Scores]
+    intervals: Mapping[str, Mapping[str, tuple[float, float]]]
     floors: Mapping[str, Mapping[str, Scores]]
     samples: Sequence[tuple[Sequence[str], Sequence[str | None], Sequence[str]]]
     facts: Mapping[str, object]
@@ -56,14 +60,19 @@ class Report:
 
     def _scores(self, part: str) -> str:
         model, floors = self.scores[part].values(), self.floors[part]
-        rows = [["this model", *(shown(name, model[name]) for name in model)]]
+        apart = self.intervals[part]
+        rows = [
+            ["this model", *(f"{shown(name, model[name])} ({shown_interval(name, apart[name])})" for name in model)]
+        ]
         for name, scores in floors.items():
             values = scores.values()
             rows.append([name, *(shown(metric, values[metric]) for metric in model)])
         items = f"{self.scores[part].items:,} items"
         scheme = getattr(self.scores[part], "scheme", "none")
         items += "" if scheme == "none" else f"; spans are read strictly as {scheme}"
-        return section(f"Scores on {part}", table(["", *model], rows, highlight=0), note=f"{items}; floors beside it")
+        return section(
+            f"Scores on {part}", table(["", *model], rows, highlight=0), note=f"{items}; {_INTERVALS}; floors beside it"
+        )
 
     def _labels(self, part: str, scores: LabelScores) -> str:
         tables = []
