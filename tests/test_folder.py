@@ -127,7 +127,7 @@ def test_training_data_without_o_and_dev_labels_unseen_in_training_are_no_fault(
         [one for one in Columns(None, ()).examples(read_lines(cases / name), name) if isinstance(one, Example)]
         for name in ("b24_train.conll", "b24_dev.conll", "b24_no_o_train.conll")
     )
-    found = score(saved(tmp_path, examples=train), dev, ())
+    found = score(saved(tmp_path, examples=train), dev, recipe())
     assert found.unseen == ["B-LOC"]
     counts = found.scores.columns["-1"].labels
     assert counts.gold.counts() == {"B-LOC": 1, "O": 1} and counts.right.counts()["B-LOC"] == 0

@@ -36,7 +36,7 @@ ROWS = (
     ("look", "training"),
     ("build", "corpus"),
     ("folder", "scoring"),
-    ("run", "init", "doctor", "runs"),
+    ("run", "init", "doctor", "runs", "results"),
     ("experiment",),
     ("demo",),
     ("cli",),

@@ -15,12 +15,15 @@ from regard.attention.position import POSITIONS, Position
 from regard.attention.score import SCORES
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
-from regard.data.target import Numbers, Target
+from regard.data.target import Numbers, Target, Texts, written_words
 from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
+from regard.data.vocabulary import SPECIAL
 from regard.errors import FolderError
 from regard.layers import (
     NORMS,
     AddNorm,
+    Decoder,
+    DecoderBlock,
     Encoder,
     EncoderBlock,
     FeedForward,
@@ -28,28 +31,57 @@ from regard.layers import (
     PointwiseBlock,
     PointwiseEncoder,
 )
+from regard.models.answering import best_of_each
 from regard.models.gather import POOLINGS, EachWord
+from regard.models.generate import Writer
 from regard.models.inputs import (
     Affixes,
     Embedding,
     InputPart,
     LetterPatterns,
     PieceInput,
+    ScaledEmbedding,
     WordCharacterInput,
     WordInput,
 )
-from regard.models.model import EncoderModel
-from regard.models.outputs import CrfHead, Head, Heads, NumberHead, SoftmaxHead
+from regard.models.model import EncoderDecoderModel, EncoderModel
+from regard.models.outputs import CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedHead
 from regard.predict import Predictor
-from regard.recipe.settings import WHOLE_TASKS, ModelSettings, Recipe
+from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
+
+
+def learn(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> tuple[Tokenizer, dict[str, Target]]:
+    """What the training examples teach before training: the vocabulary, and what each target column holds."""
+    tokenizer = learn_tokenizer(recipe, examples)
+    if recipe.task.kind == "seq2seq":
+        return tokenizer, {column: learn_texts(recipe, examples, tokenizer) for column in columns}
+    return tokenizer, learn_targets(recipe, examples, columns)
 
 
 def learn_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Tokenizer:
     """The vocabulary of the training examples."""
     given = recipe.input
     settings = TokenizerSettings(given.size, given.minimum_count, given.lowercase, given.normalize)
-    tokenizer: Tokenizer = TOKENIZERS[given.tokens].learn([example.words for example in examples], settings)
+    texts = [example.words for example in examples]
+    if recipe.task.kind == "seq2seq" and recipe.output.share == "all":
+        texts += _written(recipe, examples)
+    tokenizer: Tokenizer = TOKENIZERS[given.tokens].learn(texts, settings)
     return tokenizer
+
+
+def _written(recipe: Recipe, examples: Sequence[Example]) -> list[tuple[str, ...]]:
+    """The texts that are to be written, as a tokenizer learns from them."""
+    texts = (text for example in examples for (text,) in example.labels.values() if text is not None)
+    return [written_words(recipe.output.tokens, text) for text in texts]
+
+
+def learn_texts(recipe: Recipe, examples: Sequence[Example], source: Tokenizer) -> Texts:
+    """What texts are written in: pieces of their own, or those of the source where all are shared."""
+    given = recipe.output
+    if given.share == "all":
+        return Texts(source)
+    settings = TokenizerSettings(given.size, given.minimum_count, given.lowercase, given.normalize)
+    return Texts(TOKENIZERS[given.tokens].learn(_written(recipe, examples), settings))
 
 
 def learn_targets(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> dict[str, Target]:
@@ -70,23 +102,70 @@ def build(
     code: the folder of the user's own files that the recipe names
     """
     whole = recipe.task.kind in WHOLE_TASKS
+    budget = max(recipe.train.batch_tokens, 4096)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.train.seed)
+        if recipe.task.kind == "seq2seq":
+            ((column, texts),) = targets.items()
+            assert isinstance(texts, Texts)
+            writing = _encoder_decoder(recipe, tokenizer, column, texts, code)
+            return Predictor(writing, tokenizer, targets, _writer(recipe, writing, column, texts), budget, whole)
         model = EncoderModel(
             input=_input(recipe, tokenizer),
             encoder=ENCODERS[recipe.model.encoder](recipe.model, code),
-            gather=POOLINGS[recipe.model.pooling](recipe.model.width) if whole else EachWord(),
+            gather=POOLINGS[recipe.model.pooling](recipe.model.width)
+            if recipe.task.kind in POOLED_TASKS
+            else EachWord(),
             output=Heads(
                 list(targets), [_head(recipe, target) for target in targets.values()], dropout=recipe.model.dropout
             ),
         )
-    return Predictor(model, tokenizer, targets, batch_tokens=max(recipe.train.batch_tokens, 4096), whole=whole)
+    return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole)
 
 
-def _input(recipe: Recipe, tokenizer: Tokenizer) -> InputPart:
+def _encoder_decoder(
+    recipe: Recipe, tokenizer: Tokenizer, column: str, texts: Texts, code: Path | None
+) -> EncoderDecoderModel:
+    settings, share = recipe.model, recipe.output.share
+    written = ScaledEmbedding(texts.start + 1, settings.width)
+    table = written.table if share == "all" else None
+    head = SoftmaxHead(settings.width, texts.end + 1) if share == "none" else TiedHead(written.table, texts.end + 1)
+    return EncoderDecoderModel(
+        input=_input(recipe, tokenizer, table),
+        encoder=ENCODERS[settings.encoder](settings, code),
+        written=written,
+        decoder=_decoder(settings, code),
+        output=Heads([column], [head]),
+    )
+
+
+def _writer(recipe: Recipe, model: EncoderDecoderModel, column: str, texts: Texts) -> Writer:
+    return Writer(model, column, texts.start, texts.end, SPECIAL, **dict(recipe.decode))
+
+
+def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
+    depth = model.depth if model.decoder_depth is None else model.decoder_depth
+    return Decoder(
+        [
+            DecoderBlock(
+                _attention(model, code),
+                _attention(model, code),
+                _feed_forward(model),
+                *(_add_norm(model) for _ in range(3)),
+            )
+            for _ in range(depth)
+        ],
+        position=_position(model, code),
+        norm=_last_norm(model),
+        dropout=model.dropout,
+    )
+
+
+def _input(recipe: Recipe, tokenizer: Tokenizer, table: nn.Embedding | None = None) -> InputPart:
+    """table: vectors of pieces that are shared with what is written"""
     given, width, sizes = recipe.input, recipe.model.width, tokenizer.sizes()
     if "pieces" in sizes:
-        return PieceInput(Embedding(sizes["pieces"], width, dropout=given.dropout))
+        return PieceInput(ScaledEmbedding(sizes["pieces"], width, dropout=given.dropout, table=table))
     words = Embedding(sizes["words"], given.word_width, dropout=given.dropout)
     if "characters" not in sizes:
         return WordInput(words, given.word_width, width, dropout=recipe.model.dropout)

@@ -141,7 +141,17 @@ def settled(recipe: Recipe) -> Recipe:
 
 
 def splitter(recipe: Recipe) -> Split:
-    """How a text becomes words; letters and sub-words are made of the text as it stands, spaces too."""
+    """How a text becomes words; letters and sub-words are made of the text as it stands, spaces too.
+
+    Where a text is written, nothing is written of a text that is blank.
+    """
+    if recipe.task.kind == "seq2seq":
+        split = _split_text(recipe)
+        return lambda text: split(text) if text.strip() else ()
+    return _split_text(recipe)
+
+
+def _split_text(recipe: Recipe) -> Split:
     if recipe.task.kind in WHOLE_TASKS and recipe.input.tokens in ("characters", "subwords"):
         return lambda text: (text,) if text else ()
     return SPLITS[recipe.input.split]

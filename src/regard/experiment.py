@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +10,11 @@ from typing import Any
 
 import torch
 
-from regard.build import build, learn_targets, learn_tokenizer, load_pretrained
+from regard.build import build, learn, load_pretrained
 from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
 from regard.data.batching import Batch
 from regard.data.labels import Labels
-from regard.data.target import Numbers, Target
+from regard.data.target import Numbers, Target, Texts
 from regard.errors import FolderError, RegardError
 from regard.folder import (
     CARD,
@@ -36,11 +35,12 @@ from regard.predict import Predictor
 from regard.recipe.read import read_recipe, recipe_from
 from regard.recipe.settings import Recipe
 from regard.recipe.write import differences, resolved, values
+from regard.results import Results
 from regard.run import Run
-from regard.scoring import floors, score
+from regard.scoring import score
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
-from regard.training.metric import Scores, shown, shown_interval
+from regard.training.metric import shown
 from regard.training.objective import summed_loss
 from regard.training.progress import Several, Stand, Talk
 from regard.training.report import Report, history
@@ -49,9 +49,6 @@ from regard.training.trainer import Evaluation, Trainer
 RUNS = Path("runs")
 
 RESOLVED, METRICS, REPORT, ENVIRONMENT = "resolved.toml", "metrics.jsonl", "report.html", "env.json"
-
-# At most so many of the wrong items are kept for the report.
-_SAMPLES = 12
 
 
 def train(
@@ -167,8 +164,7 @@ class _Training:
     # The parts
 
     def _new(self) -> Predictor:
-        tokenizer = learn_tokenizer(self.recipe, self.corpus.train)
-        targets = learn_targets(self.recipe, self.corpus.train, self.corpus.columns)
+        tokenizer, targets = learn(self.recipe, self.corpus.train, self.corpus.columns)
         predictor = build(self.recipe, tokenizer, targets, code=self.code)
         if self.recipe.input.pretrained is not None:
             found, of = load_pretrained(predictor, self.recipe.input.pretrained, self.recipe.data.encoding_errors)
@@ -188,7 +184,7 @@ class _Training:
         predictor.model.to(device)
         items = [predictor.item(example) for example in self.corpus.train]
         places = [str(example.place) for example in self.corpus.train]
-        self._describe_model(device, [item.length for item in items])
+        self._describe_model(device, [item.size for item in items])
         keep = [number for number, item in enumerate(items) if item.words]
         return Trainer(
             model=predictor.model,
@@ -249,7 +245,7 @@ class _Training:
         return summed_loss(model.output, model(batch.inputs), batch, self.recipe.train.label_smoothing)
 
     def _evaluate(self) -> Evaluation:
-        found = score(self.predictor, self.corpus.dev, self.recipe.data.ignore, self.recipe.output.scheme)
+        found = score(self.predictor.quick(), self.corpus.dev, self.recipe)
         new = [label for label in found.unseen if label not in self.named]
         if new:
             self.named.update(new)
@@ -272,15 +268,15 @@ class _Training:
             (folder / "state" / "data.json").write_text(json.dumps(dict(self.corpus.digests)), encoding="utf-8")
             (folder / "state" / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
 
-    def _card(self, trainer: Trainer, scores: Mapping[str, str] | None = None) -> str:
-        """scores: what is told of each part when training has ended"""
+    def _card(self, trainer: Trainer, scores: str = "") -> str:
+        """scores: what is told of them when training has ended"""
         data = "\n".join(f"- {path}: sha256 {known}" for path, known in self.corpus.digests.items())
         best, metric = trainer.progress.best, self.recipe.metric
         score = "not yet measured" if best is None else shown(metric, best * MEASURES[metric].sign)
         return (
             f"# {self.folder.name}\n\nA model trained with regard: {self.recipe.task.kind}, columns "
             f"{', '.join(self.corpus.columns)}.\n\n## Data\n\n{data}\n\n## Score on dev\n\n"
-            f"{metric}: {score}, at update {trainer.progress.best_update}\n\n{_told(scores or {})}"
+            f"{metric}: {score}, at update {trainer.progress.best_update}\n\n{scores}"
             "## Licence and intended use\n\n(for the author to fill in)\n"
         )
 
@@ -288,20 +284,14 @@ class _Training:
 
     def _finish(self, trainer: Trainer) -> None:
         best = self._best()
-        parts = {"dev": self.corpus.dev, "test": self.corpus.test}
-        ignore, scheme = self.recipe.data.ignore, self.recipe.output.scheme
-        scored = {part: score(best, examples, ignore, scheme) for part, examples in parts.items() if examples}
-        numbers = self.recipe.task.kind == "regress"
-        apart = {part: found.intervals() for part, found in scored.items()}
-        beside = {part: floors(self.corpus, parts[part], ignore, numbers=numbers, scheme=scheme) for part in scored}
-        last = list(scored.values())[-1]
+        results = Results.of(best, self.corpus, self.recipe)
         report = Report(
             name=self.folder.name,
             history=self.history,
-            scores={part: found.scores for part, found in scored.items()},
-            intervals=apart,
-            floors=beside,
-            samples=list(itertools.islice(last.wrong(), _SAMPLES)),
+            scores={part: found.scores for part, found in results.scored.items()},
+            intervals=results.intervals,
+            floors=results.floors,
+            samples=results.samples,
             metric=self.recipe.metric,
             facts={
                 **environment(),
@@ -314,20 +304,11 @@ class _Training:
             recipe=resolved(self.recipe),
         )
         write_file(self.folder / REPORT, report.html())
-        told = {part: _with_intervals(found.values, apart[part]) for part, found in scored.items()}
-        write_file(model_folder(self.folder) / CARD, self._card(trainer, told))
-        self._say_scores(trainer, told, beside)
-
-    def _say_scores(
-        self, trainer: Trainer, told: Mapping[str, str], beside: Mapping[str, Mapping[str, Scores]]
-    ) -> None:
+        write_file(model_folder(self.folder) / CARD, self._card(trainer, results.card()))
         minutes = trainer.progress.seconds / 60
         self.talk.say(f"done after {trainer.progress.update} updates and {minutes:.1f} minutes")
-        for part, named in told.items():
-            self.talk.say(f"{part:>5}  {named}")
-            metric = self.recipe.metric
-            for name, floor in beside[part].items():
-                self.talk.say(f"       {metric} {shown(metric, floor.values()[metric])}: {name}")
+        for sentence in results.sentences():
+            self.talk.say(sentence)
         self.talk.say(f"saved  {self.folder / 'best'}, and a report in {self.folder / REPORT}")
 
 
@@ -378,23 +359,12 @@ def _whole_sample(
     return ("sample", " ".join(words)), ("wanted", str(golds[0])), ("got", "".join(answers))
 
 
-def _with_intervals(values: Mapping[str, float], apart: Mapping[str, tuple[float, float]]) -> str:
-    """accuracy 94.80% (94.53% to 95.06%), and so on."""
-    return "  ".join(
-        f"{name} {shown(name, value)} ({shown_interval(name, apart[name])})" for name, value in values.items()
-    )
-
-
-def _told(scores: Mapping[str, str]) -> str:
-    """A card's part about scores with their intervals."""
-    lines = [f"- {part}: {told}" for part, told in scores.items()]
-    return "\n".join(["## Scores, and the intervals that hold 95 % of resamples", "", *lines, "", ""]) if lines else ""
-
-
 def _described(target: Target) -> str:
     """8 labels, or numbers around 0.3 ± 1.2."""
     if isinstance(target, Numbers):
         return f"numbers around {target.mean:.4g} ± {target.deviation:.4g}"
+    if isinstance(target, Texts):
+        return f"texts of {target.end:,} {target.tokenizer.kind}"
     return f"{len(target.names)} labels" if isinstance(target, Labels) else "answers"
 
 

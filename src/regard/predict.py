@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -11,10 +11,13 @@ import torch
 
 from regard.data.batching import Item, batches
 from regard.data.example import Example
-from regard.data.target import Target
+from regard.data.target import Target, Texts
 from regard.data.tokenizer import Tokenizer
 from regard.errors import ShapeError
-from regard.models.model import EncoderModel
+from regard.models.answering import Answered, Answering
+from regard.models.generate import Writer
+from regard.models.model import EncoderDecoderModel, EncoderModel
+from regard.models.outputs import log_probabilities
 
 # So many examples are sorted by length at a time; memory does not grow with the file.
 _AT_A_TIME = 2048
@@ -25,13 +28,15 @@ class Answer:
     """An example with what the model answered.
 
     columns:       for each target column, an answer for each word, or one for the whole
-    probabilities: for each target column with labels, how probable the model holds each of those answers
+    probabilities: for each target column with labels or texts, how probable the model holds each of those answers
+    cut:           whether a text was stopped before its end, being longer than it may be
     """
 
     words: tuple[str, ...]
     columns: Mapping[str, tuple[str, ...]]
     probabilities: Mapping[str, tuple[float, ...]]
     example: Example = field(repr=False, compare=False)
+    cut: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -45,6 +50,11 @@ class Answer:
         return only
 
     @property
+    def text(self) -> str:
+        """The one answer of the first target column: a text."""
+        return self.label
+
+    @property
     def number(self) -> float:
         """The one answer of the first target column: a number."""
         return float(self.label)
@@ -54,12 +64,14 @@ class Answer:
 class Predictor:
     """A model with all it needs to read and to answer.
 
-    whole: whether there is one answer for the whole example, and not one for each word
+    answering: what the model answers to a batch
+    whole:     whether there is one answer for the whole example, and not one for each word
     """
 
-    model: EncoderModel
+    model: EncoderModel | EncoderDecoderModel
     tokenizer: Tokenizer
     targets: Mapping[str, Target]
+    answering: Answering
     batch_tokens: int
     whole: bool = False
 
@@ -67,18 +79,32 @@ class Predictor:
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
+    @property
+    def writes(self) -> Texts | None:
+        """What is written, where the answer is a text."""
+        return next((target for target in self.targets.values() if isinstance(target, Texts)), None)
+
+    def quick(self) -> Predictor:
+        """The same, with texts written without a search: for the many evaluations of training."""
+        return replace(self, answering=self.answering.greedy()) if isinstance(self.answering, Writer) else self
+
     def item(self, example: Example) -> Item:
-        """The example as numbers. Where the whole has one answer, a text without words is one unknown word."""
-        words = example.words or ("",) if self.whole else example.words
+        """The example as numbers. Where the whole has one label or number, a text without words is one unknown word;
+        where a text is written, nothing is written of nothing."""
+        writes = self.writes
+        words = example.words or ("",) if self.whole and writes is None else example.words
+        labels = {
+            column: target.encode(example.labels[column])
+            for column, target in self.targets.items()
+            if column in example.labels
+        }
+        text = next(iter(labels.values()), ()) if writes else ()
         return Item(
             encoded=self.tokenizer.encode(words),
-            labels={
-                column: target.encode(example.labels[column])
-                for column, target in self.targets.items()
-                if column in example.labels
-            },
+            labels=labels,
             words=len(words),
-            answers=1 if self.whole else len(example.words),
+            answers=len(text) if writes else 1 if self.whole else len(example.words),
+            written=(writes.start, *map(int, text[:-1])) if writes and text else (),
         )
 
     def predict(self, examples: Iterable[Example]) -> Iterator[Answer]:
@@ -94,8 +120,7 @@ class Predictor:
         full = [number for number, item in enumerate(items) if item.length]
         for number, example in enumerate(examples):
             if not items[number].length:
-                nothing: dict[str, tuple[Any, ...]] = dict.fromkeys(self.targets, ())
-                answers[number] = Answer(example.words, nothing, nothing, example)
+                answers[number] = self._nothing(example)
         # A model that trains and evaluates in turns goes back to where it was.
         training = self.model.training
         self.model.eval()
@@ -105,43 +130,63 @@ class Predictor:
                     numbers = [full[item] for item in batch.items]
                     found = self._found(batch.to(self.device).inputs, [examples[number] for number in numbers])
                     for row, number in enumerate(numbers):
-                        answers[number] = self._as_answer(examples[number], found, row, items[number].answers)
+                        answers[number] = self._as_answer(examples[number], found, row, items[number])
         finally:
             self.model.train(training)
         return [answer for answer in answers if answer is not None]
 
-    def _found(
-        self, inputs: dict[str, torch.Tensor], examples: Sequence[Example]
-    ) -> dict[str, tuple[list[list[float]], list[list[float]] | None]]:
+    def _found(self, inputs: dict[str, torch.Tensor], examples: Sequence[Example]) -> dict[str, Answered]:
         """For each column, the best answers as numbers, and their probabilities."""
         try:
-            scores = self.model(inputs)
+            return self.answering(inputs)
         except ShapeError as error:
             longest = max(examples, key=lambda example: len(example.words))
             raise ShapeError(f"{longest.place}: {error}") from None
-        found = {}
-        for column, of_column in scores.items():
-            head = self.model.output.head(column)
-            best = head.best(of_column, inputs["answers"])
-            certain = head.certainty(of_column, best, inputs["answers"])
-            found[column] = best.tolist(), None if certain is None else certain.tolist()
-        return found
 
-    def _as_answer(
-        self,
-        example: Example,
-        found: Mapping[str, tuple[list[list[float]], list[list[float]] | None]],
-        row: int,
-        answers: int,
-    ) -> Answer:
+    def _as_answer(self, example: Example, found: Mapping[str, Answered], row: int, item: Item) -> Answer:
+        count = 1 if self.whole else item.answers
         return Answer(
             words=example.words,
-            columns={
-                column: tuple(map(self.targets[column].decode, best[row][:answers]))
-                for column, (best, _) in found.items()
-            },
+            columns={c: tuple(map(self.targets[c].decode, of_c.best[row][:count])) for c, of_c in found.items()},
             probabilities={
-                column: tuple(certain[row][:answers]) for column, (_, certain) in found.items() if certain is not None
+                c: tuple(of_c.certain[row][:count]) for c, of_c in found.items() if of_c.certain is not None
             },
             example=example,
+            cut=any(of_c.cut is not None and of_c.cut[row] for of_c in found.values()),
         )
+
+    def _nothing(self, example: Example) -> Answer:
+        """The answer to an example without an element: no labels, or an empty text."""
+        if self.writes is None:
+            nothing: dict[str, tuple[Any, ...]] = dict.fromkeys(self.targets, ())
+            return Answer(example.words, nothing, nothing, example)
+        return Answer(example.words, dict.fromkeys(self.targets, ("",)), dict.fromkeys(self.targets, (1.0,)), example)
+
+    def given(self, examples: Sequence[Example]) -> list[Given]:
+        """How probable the model holds the texts that stand in the examples themselves."""
+        writes = self.writes
+        assert writes is not None and isinstance(self.model, EncoderDecoderModel)
+        items = [self.item(example) for example in examples]
+        found = [Given(0.0, 0)] * len(examples)
+        full = [number for number, item in enumerate(items) if item.length and item.written]
+        training = self.model.training
+        self.model.eval()
+        try:
+            with torch.inference_mode():
+                for batch in batches([items[number] for number in full], self.batch_tokens):
+                    batch = batch.to(self.device)
+                    for column, scores in self.model(batch.inputs).items():
+                        each = log_probabilities(scores, batch.labels[column])
+                        for row, item in enumerate(batch.items):
+                            found[full[item]] = Given(float(each[row]), items[full[item]].answers)
+        finally:
+            self.model.train(training)
+        return found
+
+
+@dataclass(frozen=True)
+class Given:
+    """A given text's log-probability, and how many pieces it has, its end included."""
+
+    log_probability: float
+    pieces: int

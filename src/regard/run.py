@@ -70,7 +70,7 @@ class Run:
             examples: Sequence[Example] = read_part(self.recipe, [str(data)])
         else:
             examples = given_corpus(self.recipe, {"train": data, "dev": data}, lambda sentence: None).dev
-        return score(self.predictor, examples, self.recipe.data.ignore, self.recipe.output.scheme)
+        return score(self.predictor, examples, self.recipe)
 
     def look(self, item: str | Sequence[str] | Example) -> Look:
         """The answer to one item, and what attention did for it."""

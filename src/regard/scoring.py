@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from regard.corpus import Corpus
@@ -11,9 +11,18 @@ from regard.data.labels import Labels
 from regard.data.target import Numbers
 from regard.errors import DataError
 from regard.predict import Answer, Predictor
+from regard.recipe.settings import Recipe
 from regard.training.floor import label_floors, number_floors
 from regard.training.interval import intervals
-from regard.training.metric import LabelScores, NumberScores, Scores, collect_numbers, count_labels
+from regard.training.metric import (
+    LabelScores,
+    NumberScores,
+    Scores,
+    TextScores,
+    collect_numbers,
+    count_labels,
+)
+from regard.training.text_floor import text_floors
 
 # An item that is wrong somewhere: its words, what it should be and what was answered.
 Wrong = tuple[Sequence[str], Sequence[str | None], Sequence[str]]
@@ -43,19 +52,26 @@ class Scored:
         for answer in self.answers:
             column, answered = next(iter(answer.columns.items()))
             true = answer.example.labels[column]
-            if isinstance(self.scores, LabelScores) and answered != true:
+            others = any(other == one for one in answered for other in answer.example.others)
+            if not isinstance(self.scores, NumberScores) and answered != true and not others:
                 yield answer.words, true, answered
 
+    @property
+    def cut(self) -> int:
+        """How many texts were stopped before their end."""
+        return sum(answer.cut for answer in self.answers)
 
-def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[str], scheme: str = "none") -> Scored:
-    """Answer examples with targets and count what is right. Labels that training never saw are missed, and named.
 
-    scheme: how labels mean spans, which are then scored too
-    """
-    answers = list(predictor.predict(examples))
+def score(predictor: Predictor, examples: Sequence[Example], recipe: Recipe) -> Scored:
+    """Answer examples with targets and count what is right, as the recipe says. Labels that training never saw are
+    missed, and named."""
+    ignore, scheme = recipe.data.ignore, recipe.output.scheme
     for column in predictor.targets:
         if examples and column not in examples[0].labels:
             raise DataError(f"{examples[0].place}: there is no column {column} to score against")
+    answers = list(predictor.predict(examples))
+    if predictor.writes:
+        return Scored(_texts(predictor, answers, recipe.output.bleu_tokens), answers)
     pairs = [(answer.columns, answer.example.labels) for answer in answers]
     scores: LabelScores | NumberScores
     if any(isinstance(target, Numbers) for target in predictor.targets.values()):
@@ -71,13 +87,36 @@ def score(predictor: Predictor, examples: Sequence[Example], ignore: Sequence[st
     return Scored(scores, answers, unseen)
 
 
-def floors(
-    corpus: Corpus, examples: Sequence[Example], ignore: Sequence[str], *, numbers: bool, scheme: str = "none"
-) -> dict[str, Scores]:
-    """What is reached without a network, on the same items."""
-    if numbers:
+def _texts(predictor: Predictor, answers: Sequence[Answer], bleu_tokens: str) -> TextScores:
+    """Written texts beside the right ones. What is not known cannot be scored."""
+    known = [answer for answer in answers if right_texts(answer.example)]
+    given = predictor.given([answer.example for answer in known])
+    return TextScores(
+        answered=[answer.text for answer in known],
+        right=[right_texts(answer.example) for answer in known],
+        given=[(found.log_probability, found.pieces) for found in given],
+        bleu_tokens=bleu_tokens,
+    )
+
+
+def right_texts(example: Example) -> tuple[str, ...]:
+    """All texts that are right for an example."""
+    (text,) = next(iter(example.labels.values()))
+    return () if text is None else (text, *example.others)
+
+
+def floors(predictor: Predictor, corpus: Corpus, examples: Sequence[Example], recipe: Recipe) -> Mapping[str, Scores]:
+    """What is reached without a network, on the same items as the model's."""
+    ignore = recipe.data.ignore
+    if predictor.writes:
+        right = [right_texts(example) for example in examples]
+        return {
+            name: TextScores(answered, right, bleu_tokens=recipe.output.bleu_tokens)
+            for name, answered in text_floors(corpus.train, examples).items()
+        }
+    if recipe.task.kind == "regress":
         return dict(number_floors(corpus.train, examples, corpus.columns, ignore))
-    return dict(label_floors(corpus.train, examples, corpus.columns, ignore, scheme=scheme))
+    return dict(label_floors(corpus.train, examples, corpus.columns, ignore, scheme=recipe.output.scheme))
 
 
 def _labels(predictor: Predictor, column: str) -> Labels:

@@ -52,17 +52,24 @@ class Item:
 
     labels:  for each column the numbers of labels (whole), or measured numbers (not whole)
     words:   how many words it has
-    answers: how many answers it gets: one for each word, or one
+    answers: how many answers it gets: one for each word, one for the whole, or one for each piece that is written
+    written: what is known of the text to be written when each of its pieces is asked for
     """
 
     encoded: Encoded
     labels: Mapping[str, tuple[int, ...] | tuple[float, ...]]
     words: int
     answers: int
+    written: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Its share in the size of a batch: what is read or what is written, whichever is longer."""
+        return max(self.length, len(self.written))
 
     @property
     def length(self) -> int:
-        """How many vectors the network sees."""
+        """How many vectors the network reads."""
         return len(self.encoded.pieces) or self.words
 
 
@@ -74,6 +81,7 @@ class Batch:
         lengths: (batch,), how many vectors each item has
         words:   (batch,), how many words each item has
         answers: (batch,), how many answers each item gets
+        written: (batch, most answers), where a text is written: what is known when each piece is asked for
     labels: for each target column (batch, most answers); IGNORED, or not a number, where nothing is learnt
     items:  which items these are
     """
@@ -110,6 +118,8 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
         inputs["word_of_piece"] = _padded([item.encoded.word_of_piece for item in chosen], 0)
     else:
         inputs["word_numbers"] = _padded([item.encoded.words for item in chosen], 0)
+    if any(item.written for item in chosen):
+        inputs["written"] = _padded([item.written for item in chosen], 0)
     if any(item.encoded.letters for item in chosen):
         inputs.update(_distinct([item.encoded for item in chosen]))
     # Where only some of the items have labels, the others' are unknown.
@@ -123,7 +133,7 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
 
 def batches(items: Sequence[Item], budget: int) -> Iterator[Batch]:
     """All items once, for evaluation and prediction."""
-    for numbers in plan([item.length for item in items], budget):
+    for numbers in plan([item.size for item in items], budget):
         yield collate(items, numbers)
 
 

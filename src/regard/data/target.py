@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from regard.data.example import Example
 from regard.data.labels import Labels
-from regard.errors import DataError
+from regard.data.tokenizer import Tokenizer, tokenizer_from_json, tokenizer_to_json
+from regard.errors import DataError, FolderError
 
 
 class Target(Protocol):
@@ -17,7 +19,7 @@ class Target(Protocol):
     def encode(self, values: Iterable[str | None]) -> tuple[int, ...] | tuple[float, ...]:
         """What the network should answer."""
 
-    def decode(self, answer: float) -> str:
+    def decode(self, answer: Any) -> str:
         """What the network's answer means."""
 
     def saved(self) -> Any:
@@ -61,6 +63,36 @@ class Numbers:
         return {"mean": self.mean, "deviation": self.deviation}
 
 
+def written_words(tokens: str, text: str) -> tuple[str, ...]:
+    """A text that is to be written as words: one, where its letters or sub-words are written as they stand."""
+    return tuple(text.split()) if tokens == "words" else (text,) if text else ()
+
+
+class Texts:
+    """The texts of one target column: each is written piece after piece, and ended by a sign of its own.
+
+    Those that end and begin a text have the numbers after the vocabulary's: nothing is ever asked to write a beginning.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.end = next(iter(tokenizer.sizes().values()))
+        self.start = self.end + 1
+
+    def encode(self, values: Iterable[str | None]) -> tuple[int, ...]:
+        """The pieces of a text and the end; nothing where the text is not known."""
+        (text,) = values
+        if text is None:
+            return ()
+        return (*self.tokenizer.numbers(written_words(self.tokenizer.kind, text)), self.end)
+
+    def decode(self, answer: Sequence[int]) -> str:
+        return self.tokenizer.text(answer)
+
+    def saved(self) -> dict[str, Any]:
+        return dict(json.loads(tokenizer_to_json(self.tokenizer)))
+
+
 def number(text: str, place: object) -> float:
     """A finite number, or a refusal that names the place."""
     value = _float(text)
@@ -79,6 +111,11 @@ def _float(text: str | None) -> float:
 
 def target_from(saved: Any, where: str) -> Target:
     """A target that was saved; `where` is for the message if it cannot be read."""
+    if isinstance(saved, Mapping) and "kind" in saved:
+        try:
+            return Texts(tokenizer_from_json(json.dumps(saved), where))
+        except FolderError as error:
+            raise DataError(str(error)) from None
     if isinstance(saved, Mapping):
         try:
             found = Numbers(float(saved["mean"]), float(saved["deviation"]))

@@ -60,6 +60,19 @@ class Tokenizer:
         """What the network attends to, as people read it."""
         return tuple(words)
 
+    def numbers(self, words: Sequence[str]) -> tuple[int, ...]:
+        """What there is to write, one number after the other."""
+        encoded = self.encode(words)
+        return encoded.pieces or encoded.words
+
+    def text(self, numbers: Sequence[int]) -> str:
+        """The text that was written."""
+        raise NotImplementedError
+
+    def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """What was written, piece by piece, as people read it."""
+        raise NotImplementedError
+
     def sizes(self) -> dict[str, int]:
         """How many vectors of each kind there are."""
         raise NotImplementedError
@@ -89,6 +102,12 @@ class WordTokenizer(Tokenizer):
 
     def encode(self, words: Sequence[str]) -> Encoded:
         return Encoded(words=tuple(self.words.number(self.look_up(word)) for word in words))
+
+    def text(self, numbers: Sequence[int]) -> str:
+        return " ".join(self.written(numbers))
+
+    def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.words.symbols[number] for number in numbers)
 
     def sizes(self) -> dict[str, int]:
         return {"words": len(self.words)}
@@ -206,6 +225,12 @@ class CharacterTokenizer(Tokenizer):
     def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
         return tuple(letter for word in words for letter in self.normal(word) or (UNKNOWN,))
 
+    def text(self, numbers: Sequence[int]) -> str:
+        return "".join(self.written(numbers))
+
+    def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.characters.symbols[number] for number in numbers)
+
     def sizes(self) -> dict[str, int]:
         return {"pieces": len(self.characters)}
 
@@ -240,7 +265,8 @@ class SubwordTokenizer(Tokenizer):
         from tokenizers import decoders, models, pre_tokenizers, trainers
 
         model = Library(models.BPE(unk_token=None))
-        model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        # The library's rule parts a text at spaces and between letters, digits and signs, so that no piece spans words.
+        model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
         model.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=max(1, settings.size - _SPECIAL),
@@ -265,6 +291,13 @@ class SubwordTokenizer(Tokenizer):
             for text, pieces in zip(texts, found, strict=True)
             for start, end in (pieces.offsets or [(0, 0)])
         )
+
+    def text(self, numbers: Sequence[int]) -> str:
+        # A letter of which only some bytes were written is one U+FFFD.
+        return str(self.model.decode([number - _SPECIAL for number in numbers], skip_special_tokens=False))
+
+    def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.text([number]) for number in numbers)
 
     def sizes(self) -> dict[str, int]:
         return {"pieces": self.model.get_vocab_size() + _SPECIAL}

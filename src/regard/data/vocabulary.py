@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 
 PADDING, UNKNOWN = "<pad>", "<unk>"
 
+# Their numbers, in every vocabulary: symbols that stand for no text, and are never written.
+SPECIAL = (0, 1)
+
 
 class Vocabulary:
     """A list of symbols, each known by its number; numbers 0 and 1 are padding and the unknown."""

@@ -60,7 +60,11 @@ class Cache:
         self.length = 0
 
     def select(self, rows: Tensor) -> None:
-        """Go on with these rows of the batch only, in this order (a row may be taken several times)."""
+        """Go on with these rows of what is written only, in this order (a row may be taken several times)."""
         for block in self.blocks:
             block.attention.select(rows)
-            block.cross_attention.select(rows)
+
+    def select_memory(self, items: Tensor) -> None:
+        """Go on with these items of the memory only."""
+        for block in self.blocks:
+            block.cross_attention.select(items)

@@ -85,7 +85,8 @@ class MultiHeadAttention(nn.Module):
         """Attend to the memory, or to oneself where there is none.
 
         x:         (batch, queries, width)
-        memory:    (batch, keys, memory_width)
+        memory:    (batch, keys, memory_width); or fewer rows, each of which is shared by as many rows of x that follow
+                   one another (the beams of one item), for one query in each
         mask:      who may look at whom
         position:  where things are, for attention to oneself
         positions: (batch | 1, queries), where the elements of x stand; 0, 1, 2 … where not given
@@ -105,6 +106,7 @@ class MultiHeadAttention(nn.Module):
         else:
             keys, values = self._project(memory) if cache is None else cache.keep(lambda: self._project(memory))
             position, positions, key_positions = NOWHERE, None, None
+            queries = _beside(queries, len(keys))
         output = attend(
             queries,
             _share(keys, self.heads),
@@ -120,7 +122,7 @@ class MultiHeadAttention(nn.Module):
             dropout=self.dropout if self.training else 0.0,
         )
         # (batch, heads, queries, head_width) -> (batch, queries, width)
-        return self.output(output.transpose(1, 2).flatten(2))
+        return self.output(output.transpose(1, 2).reshape(len(x), x.shape[1], -1))
 
     def _project(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         return _split(self.key(memory), self.key_heads), _split(self.value(memory), self.key_heads)
@@ -129,6 +131,16 @@ class MultiHeadAttention(nn.Module):
 def _split(x: Tensor, heads: int) -> Tensor:
     # (batch, time, width) -> (batch, heads, time, head_width)
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def _beside(queries: Tensor, batch: int) -> Tensor:
+    """Rows that share a memory become queries of one row: (rows, heads, 1, head_width) -> (batch, heads, rows / batch,
+    head_width), so that the memory need not be there several times."""
+    if len(queries) == batch:
+        return queries
+    if queries.shape[2] != 1 or len(queries) % batch:
+        raise ShapeError(f"{len(queries)} rows of {queries.shape[2]} queries cannot share a memory of {batch} rows")
+    return queries.view(batch, -1, *queries.shape[1:]).squeeze(3).transpose(1, 2)
 
 
 def _share(x: Tensor, heads: int) -> Tensor:

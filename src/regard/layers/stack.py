@@ -82,18 +82,22 @@ class Decoder(Stack):
         *,
         mask: Mask | None = None,
         memory_mask: Mask | None = None,
+        real: Tensor | None = None,
         cache: Cache | None = None,
     ) -> Tensor:
         """Each written element's vector, in the light of those before it and of the memory.
 
         x, output:   (batch, length, width); with a cache only the new elements
         memory:      (batch, time, memory_width)
-        mask:        beside the causal mask, which is always there: padding of x
+        mask:        beside the causal mask, which is always there; padding after what is written needs none, since
+                     nothing looks ahead
         memory_mask: padding of the memory
+        real:        (batch, length), which elements are no padding; what the mask says where not given
         """
         start = 0 if cache is None else cache.length
         positions = torch.arange(start, start + x.shape[1], device=x.device)[None]
-        real = None if mask is None or cache is not None else mask.real_positions(x.shape[1])
+        if real is None and mask is not None and cache is None:
+            real = mask.real_positions(x.shape[1])
         for index, block in enumerate(self.blocks):
             position, x = self.place(x, positions, index)
             x = block(

@@ -40,12 +40,10 @@ class Embedding(nn.Module):
     Source of hiding words: Iyyer et al. 2015, ACL, section 3.1 ("word dropout").
     """
 
-    def __init__(self, count: int, width: int, *, dropout: float = 0.0) -> None:
+    def __init__(self, count: int, width: int, *, dropout: float = 0.0, table: nn.Embedding | None = None) -> None:
+        """table: vectors that are shared with others, instead of new ones"""
         super().__init__()
-        self.table = nn.Embedding(count, width, padding_idx=_PADDING)
-        nn.init.normal_(self.table.weight, std=width**-0.5)
-        with torch.no_grad():
-            self.table.weight[_PADDING].zero_()
+        self.table = _table(count, width) if table is None else table
         self.dropout = dropout
 
     def forward(self, numbers: Tensor) -> Tensor:
@@ -54,6 +52,14 @@ class Embedding(nn.Module):
             hidden = torch.rand(numbers.shape, device=numbers.device) < self.dropout
             numbers = numbers.masked_fill(hidden & (numbers != _PADDING), _UNKNOWN)
         return self.table(numbers)
+
+
+def _table(count: int, width: int) -> nn.Embedding:
+    table = nn.Embedding(count, width, padding_idx=_PADDING)
+    nn.init.normal_(table.weight, std=width**-0.5)
+    with torch.no_grad():
+        table.weight[_PADDING].zero_()
+    return table
 
 
 class LetterPatterns(nn.Module):
@@ -167,17 +173,22 @@ class WordCharacterInput(WordInput):
         return torch.cat((super().features(inputs), F.embedding(inputs["spellings"], spelled)), -1)
 
 
+class ScaledEmbedding(Embedding):
+    """Vectors multiplied by the root of their width, which makes their numbers about 1, while as weights of an output
+    they are small: Vaswani et al. 2017, arXiv:1706.03762, section 3.4."""
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """numbers: (batch, time); output: (batch, time, width)"""
+        return super().forward(numbers) * self.table.embedding_dim**0.5
+
+
 class PieceInput(InputPart):
-    """One vector for each piece (letter or sub-word).
+    """One vector for each piece (letter or sub-word)."""
 
-    Vectors are multiplied by the root of their width, which makes their numbers about 1: Vaswani et al. 2017,
-    arXiv:1706.03762, section 3.4.
-    """
-
-    def __init__(self, pieces: Embedding) -> None:
+    def __init__(self, pieces: ScaledEmbedding) -> None:
         super().__init__()
         self.pieces = pieces
 
     def forward(self, inputs: Inputs) -> Tensor:
         """(batch, time, width)"""
-        return self.pieces(inputs["piece_numbers"]) * self.pieces.table.embedding_dim**0.5
+        return self.pieces(inputs["piece_numbers"])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
-from regard.models.inputs import InputPart, Inputs
+from regard.attention.mask import Mask
+from regard.layers.cache import Cache
+from regard.layers.stack import Decoder
+from regard.models.inputs import Embedding, InputPart, Inputs
 from regard.models.outputs import Heads
 
 
@@ -23,3 +27,44 @@ class EncoderModel(nn.Module):
         x = self.input(inputs)
         x = self.encoder(x, self.input.mask(inputs))
         return self.output(self.gather(x, inputs))
+
+
+class EncoderDecoderModel(nn.Module):
+    """Read a sequence, then write another one, looking back at what was read.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, section 3 and figure 1.
+    """
+
+    def __init__(
+        self, input: InputPart, encoder: nn.Module, written: Embedding, decoder: Decoder, output: Heads
+    ) -> None:
+        super().__init__()
+        self.input = input
+        self.encoder = encoder
+        self.written = written
+        self.decoder = decoder
+        self.output = output
+
+    def forward(self, inputs: Inputs) -> dict[str, Tensor]:
+        """Scores of each next piece, all places at once, given what should be written (teacher forcing).
+
+        inputs: what the input part reads, and written: (batch, length), the beginning sign and all pieces but the end
+        output: for the target column (batch, length, pieces)
+        """
+        memory, mask = self.read(inputs)
+        real = torch.arange(inputs["written"].shape[1], device=memory.device) < inputs["answers"][:, None]
+        return self.output(self.decoder(self.written(inputs["written"]), memory, memory_mask=mask, real=real))
+
+    def read(self, inputs: Inputs) -> tuple[Tensor, Mask]:
+        """What was read, (batch, time, width), and which of it is real."""
+        mask = self.input.mask(inputs)
+        return self.encoder(self.input(inputs), mask), mask
+
+    def write(self, numbers: Tensor, memory: Tensor, mask: Mask, cache: Cache) -> dict[str, Tensor]:
+        """Scores of the piece that follows what the cache remembers and these.
+
+        numbers: (rows, 1), each row's latest piece; rows of one item follow one another
+        memory:  (batch, time, width)
+        output:  for the target column (rows, 1, pieces)
+        """
+        return self.output(self.decoder(self.written(numbers), memory, memory_mask=mask, cache=cache))

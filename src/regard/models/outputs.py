@@ -69,6 +69,32 @@ class SoftmaxHead(Head):
         return scores.softmax(-1)
 
 
+def log_probabilities(scores: Tensor, labels: Tensor) -> Tensor:
+    """(batch,): the summed log-probability of each item's known labels.
+
+    scores: (batch, time, labels); labels: (batch, time)
+    """
+    losses = F.cross_entropy(scores.float().transpose(1, 2), labels, ignore_index=IGNORED, reduction="none")
+    return -losses.sum(1)
+
+
+class TiedHead(SoftmaxHead):
+    """A piece for each element, scored by how much the element is like the piece's own vector.
+
+    Source: Press & Wolf 2017, arXiv:1608.05859, section 2. The table's last vectors may be of what is never answered.
+    """
+
+    def __init__(self, table: nn.Embedding, pieces: int) -> None:
+        nn.Module.__init__(self)
+        self.table = table
+        self.pieces = pieces
+        self.bias = nn.Parameter(torch.zeros(pieces))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (batch, time, width); output: (batch, time, pieces)"""
+        return F.linear(x, self.table.weight[: self.pieces], self.bias)
+
+
 class CrfHead(SoftmaxHead):
     """Labels for all elements, chosen together: how well each label follows the one before counts too.
 

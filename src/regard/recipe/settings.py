@@ -15,7 +15,7 @@ from regard.errors import nearest
 # The allowed names of each setting that is chosen by name. Those that stand in a table of the package are held against
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
-    "task.kind": ("label", "classify", "regress"),
+    "task.kind": ("label", "classify", "regress", "seq2seq"),
     "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
@@ -23,6 +23,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "input.normalize": ("none", "NFC", "NFKC"),
     "input.split": ("punctuation", "spaces", "characters"),
     "output.scheme": ("none", "IOB2", "IOBES", "BMES"),
+    "output.tokens": ("characters", "subwords", "words"),
+    "output.share": ("none", "target", "all"),
+    "output.bleu_tokens": ("13a", "zh", "char", "intl", "none"),
     "model.encoder": ("attention", "pointwise"),
     "model.activation": ("relu", "gelu", "swiglu"),
     "model.score": ("scaled_dot", "dot"),
@@ -32,7 +35,11 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
     "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
-    "train.metric": ("accuracy", "exact", "macro_f1", "span_f1", "pearson", "spearman", "rmse"),
+    "train.metric": (
+        *("accuracy", "exact", "macro_f1", "span_f1"),
+        *("pearson", "spearman", "rmse"),
+        *("bleu", "chrf", "word_errors", "character_errors", "perplexity"),
+    ),
     "train.device": ("auto", "cpu", "cuda", "mps"),
 }
 
@@ -66,12 +73,15 @@ Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1)]
 
 
-# Tasks with one answer for the whole item, and the metrics of each task, the first being its own.
-WHOLE_TASKS = ("classify", "regress")
+# Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, and the metrics of each
+# task, the first being its own.
+WHOLE_TASKS = ("classify", "regress", "seq2seq")
+POOLED_TASKS = ("classify", "regress")
 TASK_METRICS = {
     "label": ("accuracy", "exact", "span_f1"),
     "classify": ("accuracy", "macro_f1"),
     "regress": ("pearson", "spearman", "rmse"),
+    "seq2seq": ("exact", "bleu", "chrf", "word_errors", "character_errors", "perplexity"),
 }
 
 
@@ -85,7 +95,8 @@ class TaskSettings(Section):
     """What is to be learnt."""
 
     kind: Annotated[str, _one_of("task.kind")] = Field(
-        "label", description="label: one for each word; classify, regress: one class or number for the whole"
+        "label",
+        description="label: one for each word; classify, regress: a class or number for the whole; seq2seq: a text",
     )
 
 
@@ -147,6 +158,22 @@ class OutputSettings(Section):
         description="how spans are written into labels: they are scored strictly, and crf rules out what breaks it",
     )
     crf: bool = Field(False, description="whether neighbouring labels are chosen together (conditional random field)")
+    tokens: Annotated[str, _one_of("output.tokens")] = Field(
+        "characters", description="seq2seq: what a text is written in; words are what stands between spaces"
+    )
+    size: Count = Field(8000, description="the largest size of the vocabulary that is written in")
+    minimum_count: Count = Field(1, description="rarer words are never written")
+    lowercase: bool = Field(False, description="whether what is written is in lower case")
+    normalize: Annotated[str, _one_of("input.normalize")] = Field(
+        "none", description="Unicode normalisation of what is written"
+    )
+    share: Annotated[str, _one_of("output.share")] = Field(
+        "target",
+        description="which vectors are the same: of what is written and its scores (target), of the source too",
+    )
+    bleu_tokens: Annotated[str, _one_of("output.bleu_tokens")] = Field(
+        "13a", description="how BLEU splits texts into words (sacrebleu's name); zh or char where no spaces part words"
+    )
 
 
 class ModelSettings(Section):
@@ -157,6 +184,7 @@ class ModelSettings(Section):
     )
     width: Count = Field(128, description="numbers in the vector of each element")
     depth: Count = Field(2, description="blocks one after the other")
+    decoder_depth: Count | None = Field(None, description="seq2seq: blocks of the decoder; depth where not given")
     heads: Count = Field(4, description="attention heads side by side; they must divide width")
     head_width: Count | None = Field(None, description="numbers in a head's vectors; width / heads where not given")
     key_heads: Count | None = Field(None, description="fewer heads for keys and values, shared; heads where not given")
@@ -228,6 +256,20 @@ class TrainSettings(Section):
         return values
 
 
+class DecodeSettings(Section):
+    """How a text is written."""
+
+    beam: Count = Field(
+        4, description="beginnings that are followed side by side; 1 takes the best next piece each time"
+    )
+    length_penalty: Annotated[float, Field(ge=0)] = Field(
+        1.0, description="log-probabilities are divided by the length to this power; 0 favours short texts"
+    )
+    max_length: Count | None = Field(
+        None, description="pieces after which a text is cut, and marked so; 3 * source + 50 where not given"
+    )
+
+
 class Recipe(Section):
     """All settings of one experiment."""
 
@@ -237,6 +279,7 @@ class Recipe(Section):
     output: OutputSettings = OutputSettings()
     model: ModelSettings = ModelSettings()
     train: TrainSettings = TrainSettings()
+    decode: DecodeSettings = DecodeSettings()
 
     @property
     def metric(self) -> str:
@@ -273,8 +316,34 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
             )
     if recipe.task.kind == "label" and len(recipe.data.source) > 1:
         found.append(("data.source", "data.source names several columns, but a label for each word reads one"))
+    if recipe.task.kind == "seq2seq":
+        found += _sequences(recipe)
     if train.epochs is not None and train.minutes is not None:
         found.append(("train.minutes", "train.epochs and train.minutes are both given; give one of them"))
+    return found
+
+
+def _sequences(recipe: Recipe) -> list[tuple[str, str]]:
+    found = []
+    if len(recipe.data.target) > 1:
+        found.append(("data.target", "data.target names several columns, but one text is written"))
+    if recipe.model.encoder == "pointwise":
+        found.append(
+            (
+                "model.encoder",
+                f"model.encoder is {recipe.model.encoder}, but a text is written by attention to what was read; "
+                "use attention",
+            )
+        )
+    tokens = (recipe.input.tokens, recipe.output.tokens)
+    if recipe.output.share == "all" and (tokens[0] != tokens[1] or tokens[0] == "words"):
+        found.append(
+            (
+                "output.share",
+                f"output.share = all needs one kind of piece on both sides, characters or subwords; input.tokens is "
+                f"{tokens[0]}, output.tokens {tokens[1]}",
+            )
+        )
     return found
 
 
@@ -288,10 +357,15 @@ def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     return []
 
 
+# Settings of what is written.
+_WRITTEN = ("tokens", "size", "minimum_count", "lowercase", "normalize", "share", "bleu_tokens")
+
+
 def _unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     tokens, model = recipe.input.tokens, recipe.model
     kind, table = recipe.task.kind, recipe.data.format in ("guess", "tsv", "csv")
+    written = kind == "seq2seq"
     has_words = tokens in ("words", "words+characters")
     attention = (
         "heads",
@@ -312,7 +386,15 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
             for name in ("character_width", "filters")
         ),
         *(("model", name, model.encoder == "attention", f"model.encoder = {model.encoder}") for name in attention),
-        ("model", "pooling", kind in WHOLE_TASKS, f"task.kind = {kind}"),
+        ("model", "pooling", kind in POOLED_TASKS, f"task.kind = {kind}"),
+        *(("output", name, written, f"task.kind = {kind}") for name in _WRITTEN),
+        ("output", "minimum_count", recipe.output.tokens == "words", f"output.tokens = {recipe.output.tokens}"),
+        ("output", "lowercase", recipe.output.tokens == "words", f"output.tokens = {recipe.output.tokens}"),
+        *(("output", name, recipe.output.share != "all", "output.share = all") for name in ("size", "normalize")),
+        *(("decode", name, written, f"task.kind = {kind}") for name in DecodeSettings.model_fields),
+        ("decode", "length_penalty", recipe.decode.beam > 1, "decode.beam = 1"),
+        ("model", "decoder_depth", written, f"task.kind = {kind}"),
+        ("data", "ignore", not written, f"task.kind = {kind}"),
         *(("output", name, kind == "label", f"task.kind = {kind}") for name in ("crf", "scheme")),
         ("train", "label_smoothing", kind != "regress", "task.kind = regress"),
         ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from regard.training.label_metric import LABEL_METRICS, LabelScores, count_labels
 from regard.training.number_metric import NUMBER_METRICS, NumberScores, collect_numbers
 from regard.training.scores import Metric, Scores, Weights
+from regard.training.text_metric import TEXT_METRICS, TextScores
 
 __all__ = [
     "METRICS",
@@ -12,6 +13,7 @@ __all__ = [
     "Metric",
     "NumberScores",
     "Scores",
+    "TextScores",
     "Weights",
     "collect_numbers",
     "count_labels",
@@ -32,4 +34,4 @@ def shown_interval(name: str, interval: tuple[float, float]) -> str:
     return f"{shown(name, low)} to {shown(name, high)}"
 
 
-METRICS: dict[str, Metric] = {**LABEL_METRICS, **NUMBER_METRICS}
+METRICS: dict[str, Metric] = {**TEXT_METRICS, **LABEL_METRICS, **NUMBER_METRICS}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.page import code, curve, page, pairs, paragraph, section, table
-from regard.training.metric import LabelScores, Scores, shown, shown_interval
+from regard.training.metric import METRICS, LabelScores, NumberScores, Scores, TextScores, shown, shown_interval
 
 # At most so many wrong answers are shown, and so many labels stand in a table of confusions.
 _SAMPLES = 12
@@ -43,14 +43,19 @@ class Report:
         parts = [self._curves(), *(self._scores(part) for part in self.scores)]
         last, scores = list(self.scores.items())[-1]
         if isinstance(scores, LabelScores):
-            parts += [self._labels(last, scores), *self._confusions(last, scores), self._samples()]
+            parts += [self._labels(last, scores), *self._confusions(last, scores)]
+        if not isinstance(scores, NumberScores):
+            parts.append(self._samples())
         parts += [section("Machine and data", pairs(self.facts)), section("Recipe", code(self.recipe))]
         return page(f"Report: {self.name}", *parts, subtitle="trained with regard")
 
     def _curves(self) -> str:
-        names = [name for name in (self.history[-1]["scores"] if self.history else {})]
+        # A share and a perplexity do not fit into one picture.
+        kind = _is_share(self.metric)
+        names = [name for name in (self.history[-1]["scores"] if self.history else {}) if _is_share(name) == kind]
         shown = {f"dev {name}": [(row["update"], row["scores"][name]) for row in self.history] for name in names}
-        floors = {name: scores.values()[self.metric] for name, scores in self.floors.get("dev", {}).items()}
+        values = {name: scores.values() for name, scores in self.floors.get("dev", {}).items()}
+        floors = {name: found[self.metric] for name, found in values.items() if self.metric in found}
         losses = {"loss of a label": [(row["update"], row["loss"]) for row in self.history if row["loss"] is not None]}
         return section(
             "How it learnt",
@@ -66,10 +71,11 @@ class Report:
         ]
         for name, scores in floors.items():
             values = scores.values()
-            rows.append([name, *(shown(metric, values[metric]) for metric in model)])
+            rows.append([name, *(shown(metric, values[metric]) if metric in values else "" for metric in model)])
         items = f"{self.scores[part].items:,} items"
         scheme = getattr(self.scores[part], "scheme", "none")
         items += "" if scheme == "none" else f"; spans are read strictly as {scheme}"
+        items += "".join(f"; {name}: {how}" for name, how in signatures(self.scores[part]).items())
         return section(
             f"Scores on {part}", table(["", *model], rows, highlight=0), note=f"{items}; {_INTERVALS}; floors beside it"
         )
@@ -116,6 +122,16 @@ def _rows(
     if len(golds) == 1 != len(words):
         return [(" ".join(words), golds[0], answers[0])]
     return list(zip(words, golds, answers, strict=True))
+
+
+def signatures(scores: Scores) -> dict[str, str]:
+    """How BLEU and chrF were computed, where they were."""
+    return scores.signatures if isinstance(scores, TextScores) else {}
+
+
+def _is_share(name: str) -> bool:
+    metric = METRICS.get(name.split(" ")[0])
+    return metric is None or metric.share
 
 
 def percent(share: float) -> str:

@@ -178,7 +178,7 @@ class Trainer:
     # One update
 
     def _plan(self, epoch: int) -> list[list[int]]:
-        lengths = [item.length for item in self.items]
+        lengths = [item.size for item in self.items]
         return plan(lengths, self.settings.batch_tokens, seed=self.settings.seed, epoch=epoch)
 
     def _updates(self) -> Iterator[list[Batch]]:

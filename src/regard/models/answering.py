@@ -1,0 +1,43 @@
+"""What a model answers to a batch: of labels and numbers the best of each, of texts what a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from regard.models.inputs import Inputs
+from regard.models.model import EncoderModel
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answers of one column to a batch.
+
+    best:    for each item its answers, as numbers (a text: one list of numbers)
+    certain: for each item how probable each of them is; None where there are no probabilities
+    cut:     for each item whether a text was stopped before its end
+    """
+
+    best: list[list[Any]]
+    certain: list[list[float]] | None
+    cut: list[bool] | None = None
+
+
+# A batch's inputs -> the answers of each target column.
+Answering = Callable[[Inputs], dict[str, Answered]]
+
+
+def best_of_each(model: EncoderModel) -> Answering:
+    """The best label or number for each element that answers."""
+
+    def answer(inputs: Inputs) -> dict[str, Answered]:
+        found = {}
+        for column, scores in model(inputs).items():
+            head = model.output.head(column)
+            best = head.best(scores, inputs["answers"])
+            certain = head.certainty(scores, best, inputs["answers"])
+            found[column] = Answered(best.tolist(), None if certain is None else certain.tolist())
+        return found
+
+    return answer
