@@ -167,6 +167,7 @@ def look(
     text: Annotated[str, typer.Argument(metavar="INPUT", help="A sentence.")],
     layer: Annotated[int | None, typer.Option("--layer", help="Counted from 1; the last if not given.")] = None,
     head: Annotated[int | None, typer.Option("--head", help="Counted from 1; the mean if not given.")] = None,
+    part: Annotated[str | None, typer.Option("--part", help="encoder, decoder or cross (cross if there).")] = None,
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
@@ -176,9 +177,10 @@ def look(
     found = load(run, trust_code=trust_code).look(text)
     if as_json:
         weights = {path: layer.tolist() for path, layer in found.weights.items()}
-        _print_json({"tokens": found.tokens, "labels": found.answer.columns, "weights": weights})
+        told = {"tokens": found.tokens, "written": found.written, "labels": found.answer.columns, "weights": weights}
+        _print_json(told if found.written else {name: value for name, value in told.items() if name != "written"})
         return
-    picture = found.picture(layer, head)
+    picture = found.picture(layer, head, part)
     console = _console(stderr=False)
     console.print(found.answered, markup=False, highlight=False)
     console.print(picture)
