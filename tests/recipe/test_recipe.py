@@ -131,6 +131,7 @@ def test_every_name_belongs_to_a_setting() -> None:
 # What else must be set in the section, that the setting be used.
 USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "model.pooling": {"task": {"kind": "classify"}},
+    "data.format": {"data": {"train": ["a", "b"]}},
 }
 # A task that has the metric.
 TASK_OF = {metric: kind for kind, metrics in TASK_METRICS.items() for metric in metrics}
@@ -447,6 +448,13 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         {"task": {"kind": "regress"}, "train": {"label_smoothing": 0.1}},
         "train.label_smoothing is not used with task.kind = regress",
     ),
+    **{
+        f"{name} of parallel files": (
+            {"task": {"kind": "classify"}, "data": {"format": "parallel", "train": ["a", "b"], name: "text"}},
+            f"data.{name} is not used with data.format = parallel",
+        )
+        for name in ("source", "target")
+    },
     "header of JSON lines": (
         {"task": {"kind": "classify"}, "data": {"format": "jsonl", "header": True}},
         "data.header is not used with data.format = jsonl",
@@ -551,6 +559,18 @@ def test_faults_in_yaml_are_named_the_same_way(text: str, words: list[str], tmp_
 def test_what_is_not_yaml_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
     [line] = said(text, tmp_path, "recipe.yaml")
     assert line.startswith("recipe.yaml is not YAML: ") and "line" in line
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_parallel_files_come_in_twos(part: str) -> None:
+    files = {"train": ["a", "b"], part: ["a", "b", "c"]}
+    with pytest.raises(RecipeError) as raised:
+        given(task={"kind": "classify"}, data={"format": "parallel", **files})
+    assert str(raised.value) == (
+        f"recipe: data.{part} names 3 files, but data.format = parallel takes them in twos: source, target, source, "
+        "target …"
+    )
+    given(task={"kind": "classify"}, data={"format": "parallel", **files, part: ["a", "b", "c", "d"]})
 
 
 # Never a dump

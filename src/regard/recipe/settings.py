@@ -16,7 +16,7 @@ from regard.errors import nearest
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
     "task.kind": ("label", "classify", "regress"),
-    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl"),
+    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
     "input.tokens": ("words", "characters", "subwords", "words+characters"),
@@ -97,7 +97,10 @@ class DataSettings(Section):
     )
     dev: Texts = Field((), description="files to choose the best model by; without, a share of train is set aside")
     test: Texts = Field((), description="files to report a score on, looked at once, when training has ended")
-    format: Annotated[str, _one_of("data.format")] = Field("guess", description="guess: by the contents of the file")
+    format: Annotated[str, _one_of("data.format")] = Field(
+        "guess",
+        description="guess: by the contents of the file; parallel: files in twos (source, target, …), line by line",
+    )
     source: Columns = Field((), description="the column that is read (a name, or a number from 1); several are joined")
     target: Columns = Field((), description="the columns that are learnt; several get an output each")
     header: bool | None = Field(
@@ -246,7 +249,7 @@ class Recipe(Section):
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
     """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_unused(recipe), *_metric(recipe)]
+    return [*_sizes(recipe), *_files(recipe), *_unused(recipe), *_metric(recipe)]
 
 
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
@@ -278,6 +281,21 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
     return found
 
 
+def _files(recipe: Recipe) -> list[tuple[str, str]]:
+    """Parallel files come in twos."""
+    if recipe.data.format != "parallel":
+        return []
+    return [
+        (
+            f"data.{part}",
+            f"data.{part} names {len(files)} files, but data.format = parallel takes them in twos: source, target, "
+            "source, target …",
+        )
+        for part, files in (("train", recipe.data.train), ("dev", recipe.data.dev), ("test", recipe.data.test))
+        if len(files) % 2
+    ]
+
+
 def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     kind, metric = recipe.task.kind, recipe.train.metric
     if metric is not None and metric not in TASK_METRICS[kind]:
@@ -292,6 +310,7 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     tokens, model = recipe.input.tokens, recipe.model
     kind, table = recipe.task.kind, recipe.data.format in ("guess", "tsv", "csv")
+    parallel = recipe.data.format == "parallel"
     has_words = tokens in ("words", "words+characters")
     attention = (
         "heads",
@@ -317,6 +336,7 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("train", "label_smoothing", kind != "regress", "task.kind = regress"),
         ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         ("data", "header", table, f"data.format = {recipe.data.format}"),
+        *(("data", name, not parallel, "data.format = parallel") for name in ("source", "target")),
         ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
         ("data", "split", not recipe.data.dev, "data.dev, which is given"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
