@@ -314,3 +314,42 @@ def test_a_label_for_each_word_is_not_read_from_parallel_files(tmp_path: Path) -
     files = [file(tmp_path, "a", 3), file(tmp_path, "b", 3)]
     with pytest.raises(RegardError, match=r"unknown data\.format of a label for each word parallel"):
         read_part(recipe_from({"data": {"format": "parallel", "train": files}}), files)
+
+
+# Schemes
+
+
+def labelled(folder: Path, text: str, **data: Any) -> Recipe:
+    path = folder / "a.conll"
+    path.write_text(text, encoding="utf-8")
+    return recipe_from({"data": {"train": str(path), **data}, "output": {"scheme": "IOB2"}})
+
+
+def test_labels_are_converted_when_read(tmp_path: Path) -> None:
+    given = labelled(tmp_path, "a I-X\nb I-X\nc B-X\nd O\n\ne I-Y\n", scheme="IOB1")
+    found = read_part(given, given.data.train)
+    assert [example.labels["-1"] for example in found] == [("B-X", "I-X", "B-X", "O"), ("B-Y",)]
+
+
+def test_so_are_one_s_own(tmp_path: Path) -> None:
+    given = labelled(tmp_path, "", scheme="BILOU")
+    corpus = given_corpus(given, {"train": [(["a", "b"], ["B-X", "L-X"]), (["c"], ["U-X"])]}, silent)
+    assert {example.labels["label"] for example in (*corpus.train, *corpus.dev)} == {("B-X", "I-X"), ("B-X",)}
+
+
+def test_ignored_labels_are_those_of_the_files(tmp_path: Path) -> None:
+    given = labelled(tmp_path, "a S-X\nb S-Z\nc B-X\nd E-X\n\n", scheme="IOBES", ignore=["S-Z"])
+    (example,) = read_part(given, given.data.train)
+    assert example.labels["-1"] == ("B-X", None, "B-X", "I-X")
+
+
+def test_labels_that_break_the_files_scheme_are_named_or_left_out(tmp_path: Path) -> None:
+    text = "a O\n\nb O\nc B-X\n\nd I-X\n"
+    given = labelled(tmp_path, text, scheme="IOB1")
+    words = "a.conll:3, word 2: B-X after O does not follow data.scheme = IOB1; mend the labels, or name the files' own"
+    with pytest.raises(DataError, match=f'{words} scheme .data.on_error = "skip" leaves such out'):
+        read_part(given, given.data.train)
+    given = labelled(tmp_path, text, scheme="IOB1", on_error="skip")
+    said: list[str] = []
+    assert [example.labels["-1"] for example in read_part(given, given.data.train, said.append)] == [("O",), ("B-X",)]
+    assert len(said) == 1 and f"left out: {tmp_path}/{words}" in said[0]

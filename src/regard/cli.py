@@ -113,7 +113,7 @@ def predict(
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Answers for each item of a file, in the same order; CoNLL-U in, CoNLL-U out."""
+    """Answers for each item of a file, in the same order; CoNLL-U in, CoNLL-U out; spans in output.scheme."""
     from regard.run import load
 
     loaded = load(run, trust_code=trust_code)

@@ -26,6 +26,7 @@ from regard.data.reading import (
     reader_for,
     table_reader_for,
 )
+from regard.data.scheme import converted
 from regard.data.table import Split
 from regard.data.target import number
 from regard.data.text import SPLITS
@@ -97,17 +98,12 @@ def read_beside(
 
 
 def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]:
-    """Ignored labels become unknown; and where numbers are learnt or scored each target must be one.
-
-    The first that is none is named; with on_error = "skip" its example is left out.
-    """
+    """The examples with their labels as they are learnt; the first that cannot be is named, or with on_error = "skip"
+    left out."""
     checked = []
     for example in examples:
-        labels = {c: tuple(None if v in recipe.data.ignore else v for v in vs) for c, vs in example.labels.items()}
         try:
-            if recipe.task.kind == "regress":
-                for value in (value for values in labels.values() for value in values if value is not None):
-                    number(value, example.place)
+            labels = {column: _learnt(recipe, of_column, example) for column, of_column in example.labels.items()}
         except DataError as error:
             if recipe.data.on_error == "stop":
                 raise DataError(f'{error} (data.on_error = "skip" leaves such out)') from None
@@ -115,6 +111,19 @@ def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]
             continue
         checked.append(replace(example, labels=labels))
     return checked
+
+
+def _learnt(recipe: Recipe, labels: Sequence[str | None], example: Example) -> tuple[str | None, ...]:
+    """What is learnt of a column: ignored labels are unknown, spans are in the output's scheme; and where numbers are
+    learnt or scored, each target must be one."""
+    labels = tuple(None if label in recipe.data.ignore else label for label in labels)
+    if recipe.task.kind == "regress":
+        for value in labels:
+            if value is not None:
+                number(value, example.place)
+    if recipe.data.scheme != "none":
+        return converted(labels, recipe.data.scheme, recipe.output.scheme, example.place)
+    return labels
 
 
 def reader_of(

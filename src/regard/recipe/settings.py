@@ -17,12 +17,13 @@ from regard.errors import nearest
 NAMES: dict[str, tuple[str, ...]] = {
     "task.kind": ("label", "classify", "regress"),
     "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
+    "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
     "input.tokens": ("words", "characters", "subwords", "words+characters"),
     "input.normalize": ("none", "NFC", "NFKC"),
     "input.split": ("punctuation", "spaces", "characters"),
-    "output.scheme": ("none", "IOB2", "IOBES", "BMES"),
+    "output.scheme": ("none", "IOB2", "IOBES", "BMES", "BILOU"),
     "model.encoder": ("attention", "pointwise"),
     "model.activation": ("relu", "gelu", "swiglu"),
     "model.score": ("scaled_dot", "dot"),
@@ -36,6 +37,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "train.device": ("auto", "cpu", "cuda", "mps"),
 }
 
+# Other names by which schemes are known.
+ALSO_CALLED = {"BIO": "IOB2", "BIOES": "IOBES"}
+
 # A name of the user's own: a Python file beside the recipe and a class in it.
 OWN_NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*:[A-Za-z_][A-Za-z0-9_]*$")
 EXTENDABLE = ("model.score", "model.normalizer", "model.position")
@@ -45,6 +49,8 @@ def _one_of(setting: str) -> AfterValidator:
     """The text must be one of the setting's names."""
 
     def check(value: str) -> str:
+        if ALSO_CALLED.get(value) in NAMES[setting]:
+            return ALSO_CALLED[value]
         if value in NAMES[setting] or (setting in EXTENDABLE and OWN_NAME.match(value)):
             return value
         own = ", or file:Class for one of your own" if setting in EXTENDABLE else ""
@@ -110,6 +116,11 @@ class DataSettings(Section):
     split: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
         0.1, description="the share of train that is set aside when dev is missing"
     )
+    scheme: Annotated[str, _one_of("data.scheme")] = Field(
+        "none",
+        description="how spans are written in the files, where that differs from output.scheme, to which labels are "
+        "converted when read",
+    )
     on_error: Annotated[str, _one_of("data.on_error")] = Field(
         "stop", description="at a line that cannot be read: stop, or skip its sentence and say so"
     )
@@ -147,7 +158,8 @@ class OutputSettings(Section):
 
     scheme: Annotated[str, _one_of("output.scheme")] = Field(
         "none",
-        description="how spans are written into labels: they are scored strictly, and crf rules out what breaks it",
+        description="how spans are written into labels (BIO is IOB2, BIOES is IOBES): they are scored strictly, and "
+        "crf rules out what breaks it",
     )
     crf: bool = Field(False, description="whether neighbouring labels are chosen together (conditional random field)")
 
@@ -333,6 +345,8 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         *(("model", name, model.encoder == "attention", f"model.encoder = {model.encoder}") for name in attention),
         ("model", "pooling", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         *(("output", name, kind == "label", f"task.kind = {kind}") for name in ("crf", "scheme")),
+        ("data", "scheme", kind == "label", f"task.kind = {kind}"),
+        ("data", "scheme", recipe.output.scheme != "none", "output.scheme = none"),
         ("train", "label_smoothing", kind != "regress", "task.kind = regress"),
         ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         ("data", "header", table, f"data.format = {recipe.data.format}"),
