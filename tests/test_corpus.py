@@ -7,7 +7,7 @@ import pytest
 
 from regard.corpus import PAIRS_COLUMN, given_corpus, read_corpus, read_part, set_aside, settled, splitter
 from regard.data.example import Example
-from regard.errors import DataError
+from regard.errors import DataError, RegardError
 from regard.recipe import Recipe, recipe_from
 
 
@@ -245,3 +245,111 @@ def test_with_skip_items_that_break_the_scheme_are_left_out_of_training_and_said
     assert [example.words for example in found.train] == [("a", "b"), ("d",)]
     assert len(found.dev) == 3  # what is scored is not chosen by its labels
     assert said == [f"left out: 1 of 3 items of train, whose labels break the scheme IOB2, as at {path}:4"]
+
+
+# Several files
+
+
+def test_files_that_look_different_are_refused_by_name(tmp_path: Path) -> None:
+    texts = {"a.tsv": "text\ty\none\tx\ntwo\tx\n", "b.csv": "text,y\nthree,x\nfour,x\n", "c.txt": "five\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    table, other, unclear = (str(tmp_path / name) for name in texts)
+    for data in ({"train": [table, other]}, {"train": table, "dev": other}, {"train": table, "test": other}):
+        with pytest.raises(DataError) as raised:
+            settled(recipe_from({"task": {"kind": "classify"}, "data": data}))
+        assert str(raised.value) == (
+            f"{other} looks like csv, but {table} like tsv; give files of one format, or say with data.format which it "
+            "is"
+        )
+    given = recipe_from({"task": {"kind": "classify"}, "data": {"train": [table, unclear]}})
+    assert settled(given).data.format == "tsv"
+
+
+def test_conllu_beside_columns_is_refused_and_not_read_as_columns(tmp_path: Path) -> None:
+    paths = [file(tmp_path, "a", 5, "columns"), file(tmp_path, "b", 5, "conllu")]
+    with pytest.raises(DataError, match=r"b looks like conllu, but .*a like columns"):
+        settled(recipe(paths))
+
+
+def test_each_file_of_a_table_has_its_own_header_and_width(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("text\ty\none\tx\ntwo\ty\n", encoding="utf-8")
+    (tmp_path / "b").write_text("\ufeffid\ty\ttext\n7\tx\tthree\n", encoding="utf-8")
+    data = {"train": [str(tmp_path / "a"), str(tmp_path / "b")], "source": "text", "target": "y"}
+    found = read_part(recipe_from({"task": {"kind": "classify"}, "data": data}), data["train"])
+    assert [(one.words, one.labels["y"]) for one in found] == [
+        (("one",), ("x",)),
+        (("two",), ("y",)),
+        (("three",), ("x",)),
+    ]
+
+
+# Parallel files
+
+
+def test_parallel_files_are_read_in_twos_and_all_are_known_by_their_digests(tmp_path: Path) -> None:
+    for name, text in (("a.de", "eins\nzwei\n"), ("a.en", "one\ntwo\n"), ("b.de", "drei\n"), ("b.en", "three\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    train = [str(tmp_path / name) for name in ("a.de", "a.en", "b.de", "b.en")]
+    values = {"task": {"kind": "classify"}, "data": {"format": "parallel", "train": train, "dev": train[2:]}}
+    corpus = read_corpus(recipe_from(values), silent)
+    assert [(one.words, one.labels["target"]) for one in corpus.train] == [
+        (("eins",), ("one",)),
+        (("zwei",), ("two",)),
+        (("drei",), ("three",)),
+    ]
+    assert corpus.columns == ("target",) and len(corpus.dev) == 1 and list(corpus.digests) == train
+
+
+def test_numbers_in_a_second_file_are_checked_like_those_of_a_table(tmp_path: Path) -> None:
+    for name, text in (("a", "one\ntwo\n"), ("b", "1\ntwo\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = [str(tmp_path / "a"), str(tmp_path / "b")]
+    values = {"task": {"kind": "regress"}, "data": {"format": "parallel", "train": files}}
+    with pytest.raises(DataError, match=r"a:2: the target 'two' is not a number"):
+        read_part(recipe_from(values), files)
+
+
+def test_a_label_for_each_word_is_not_read_from_parallel_files(tmp_path: Path) -> None:
+    files = [file(tmp_path, "a", 3), file(tmp_path, "b", 3)]
+    with pytest.raises(RegardError, match=r"unknown data\.format of a label for each word parallel"):
+        read_part(recipe_from({"data": {"format": "parallel", "train": files}}), files)
+
+
+# Schemes
+
+
+def labelled(folder: Path, text: str, **data: Any) -> Recipe:
+    path = folder / "a.conll"
+    path.write_text(text, encoding="utf-8")
+    return recipe_from({"data": {"train": str(path), **data}, "output": {"scheme": "IOB2"}})
+
+
+def test_labels_are_converted_when_read(tmp_path: Path) -> None:
+    given = labelled(tmp_path, "a I-X\nb I-X\nc B-X\nd O\n\ne I-Y\n", scheme="IOB1")
+    found = read_part(given, given.data.train)
+    assert [example.labels["-1"] for example in found] == [("B-X", "I-X", "B-X", "O"), ("B-Y",)]
+
+
+def test_so_are_one_s_own(tmp_path: Path) -> None:
+    given = labelled(tmp_path, "", scheme="BILOU")
+    corpus = given_corpus(given, {"train": [(["a", "b"], ["B-X", "L-X"]), (["c"], ["U-X"])]}, silent)
+    assert {example.labels["label"] for example in (*corpus.train, *corpus.dev)} == {("B-X", "I-X"), ("B-X",)}
+
+
+def test_ignored_labels_are_those_of_the_files(tmp_path: Path) -> None:
+    given = labelled(tmp_path, "a S-X\nb S-Z\nc B-X\nd E-X\n\n", scheme="IOBES", ignore=["S-Z"])
+    (example,) = read_part(given, given.data.train)
+    assert example.labels["-1"] == ("B-X", None, "B-X", "I-X")
+
+
+def test_labels_that_break_the_files_scheme_are_named_or_left_out(tmp_path: Path) -> None:
+    text = "a O\n\nb O\nc B-X\n\nd I-X\n"
+    given = labelled(tmp_path, text, scheme="IOB1")
+    words = "a.conll:3, word 2: B-X after O does not follow data.scheme = IOB1; mend the labels, or name the files' own"
+    with pytest.raises(DataError, match=f'{words} scheme .data.on_error = "skip" leaves such out'):
+        read_part(given, given.data.train)
+    given = labelled(tmp_path, text, scheme="IOB1", on_error="skip")
+    said: list[str] = []
+    assert [example.labels["-1"] for example in read_part(given, given.data.train, said.append)] == [("O",), ("B-X",)]
+    assert len(said) == 1 and f"left out: {tmp_path}/{words}" in said[0]

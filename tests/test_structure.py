@@ -11,7 +11,7 @@ import pytest
 import regard
 from regard.attention import NORMALIZERS, POSITIONS, SCORES
 from regard.build import ENCODERS
-from regard.data.labels import SCHEMES
+from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.text import SPLITS
 from regard.data.tokenizer import TOKENIZERS
@@ -48,6 +48,7 @@ TABLES = {
     "data.format": ["guess", *READERS],
     "input.tokens": TOKENIZERS,
     "input.split": SPLITS,
+    "data.scheme": FILE_SCHEMES,
     "output.scheme": SCHEMES,
     "model.encoder": ENCODERS,
     "model.activation": ACTIVATIONS,

@@ -113,7 +113,7 @@ def predict(
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Answers for each item of a file, in the same order; CoNLL-U in, CoNLL-U out."""
+    """Answers for each item of a file, in the same order; CoNLL-U in, CoNLL-U out; spans in output.scheme."""
     from regard.run import load
 
     loaded = load(run, trust_code=trust_code)
@@ -131,7 +131,11 @@ def predict(
 @app.command()
 def evaluate(
     run: RunFolder,
-    data: Annotated[str, typer.Argument(help="A file with labels.")],
+    data: Annotated[str, typer.Argument(help="A file with what is to be answered, and its labels.")],
+    reference: Annotated[
+        str | None,
+        typer.Argument(metavar="[REFERENCE]", help="Where DATA is lines of text: their answers, line by line."),
+    ] = None,
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
@@ -140,7 +144,7 @@ def evaluate(
     from regard.training.metric import LabelScores
 
     loaded = load(run, trust_code=trust_code)
-    found = loaded.evaluate(data)
+    found = loaded.evaluate(data, reference, say=_say)
     kept = _keep_answers(loaded, data, found.answers)
     if found.unseen:
         _say(f"labels that training never saw, counted as missed: {', '.join(found.unseen)}")
@@ -206,13 +210,16 @@ def runs(
 @app.command()
 def doctor(
     data: Annotated[list[str] | None, typer.Argument(metavar="[DATA …]", help="Files to look at.")] = None,
+    parallel: Annotated[
+        bool, typer.Option("--parallel", help="They are source, target, source … line by line.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """What this machine has; or what is odd about files of data."""
     if data:
-        from regard.doctor import examine
+        from regard.doctor import examine, examine_pairs
 
-        told = examine(data)
+        told = examine_pairs(data) if parallel else examine(data)
         print("\n".join(told)) if not as_json else _print_json(told)
         return
     from regard.machine import environment, extras

@@ -15,14 +15,18 @@ from regard.data.conllu import COLUMNS
 from regard.data.example import Example, Place
 from regard.data.labels import first_wrong
 from regard.data.lines import digest
+from regard.data.parallel import Parallel
 from regard.data.reading import (
+    PAIR_READERS,
     Reader,
     guess_format,
     guess_table,
     read_examples,
+    read_pairs,
     reader_for,
     table_reader_for,
 )
+from regard.data.scheme import converted
 from regard.data.table import Split
 from regard.data.target import number
 from regard.data.text import SPLITS
@@ -68,23 +72,38 @@ def read_corpus(recipe: Recipe, say: Say) -> Corpus:
 def read_part(recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: None) -> list[Example]:
     """The examples in some files, with the recipe's columns."""
     data = recipe.data
-    reader = reader_of(recipe, paths[0])
-    examples = read_examples(paths, reader, on_error=data.on_error, encoding_errors=data.encoding_errors, say=say)
+    examples: list[Example] = []
+    if data.format in PAIR_READERS and recipe.task.kind in WHOLE_TASKS:
+        reader = PAIR_READERS[data.format](split=splitter(recipe))
+        examples = read_pairs(paths, reader, encoding_errors=data.encoding_errors, say=say)
+    else:
+        for path in paths:
+            examples += read_examples(
+                [path],
+                reader_of(recipe, path),
+                on_error=data.on_error,
+                encoding_errors=data.encoding_errors,
+                say=say,
+            )
     return _checked(recipe, examples, say)
 
 
-def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]:
-    """Ignored labels become unknown; and where numbers are learnt or scored each target must be one.
+def read_beside(
+    recipe: Recipe, source: str, target: str, column: str, say: Say = lambda sentence: None
+) -> list[Example]:
+    """Texts in one file and their targets in another, line by line, whatever the recipe's own files are."""
+    reader = Parallel(split=splitter(recipe), column=column)
+    found = read_pairs([source, target], reader, encoding_errors=recipe.data.encoding_errors, say=say)
+    return _checked(recipe, found, say)
 
-    The first that is none is named; with on_error = "skip" its example is left out.
-    """
+
+def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]:
+    """The examples with their labels as they are learnt; the first that cannot be is named, or with on_error = "skip"
+    left out."""
     checked = []
     for example in examples:
-        labels = {c: tuple(None if v in recipe.data.ignore else v for v in vs) for c, vs in example.labels.items()}
         try:
-            if recipe.task.kind == "regress":
-                for value in (value for values in labels.values() for value in values if value is not None):
-                    number(value, example.place)
+            labels = {column: _learnt(recipe, of_column, example) for column, of_column in example.labels.items()}
         except DataError as error:
             if recipe.data.on_error == "stop":
                 raise DataError(f'{error} (data.on_error = "skip" leaves such out)') from None
@@ -92,6 +111,19 @@ def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]
             continue
         checked.append(replace(example, labels=labels))
     return checked
+
+
+def _learnt(recipe: Recipe, labels: Sequence[str | None], example: Example) -> tuple[str | None, ...]:
+    """What is learnt of a column: ignored labels are unknown, spans are in the output's scheme; and where numbers are
+    learnt or scored, each target must be one."""
+    labels = tuple(None if label in recipe.data.ignore else label for label in labels)
+    if recipe.task.kind == "regress":
+        for value in labels:
+            if value is not None:
+                number(value, example.place)
+    if recipe.data.scheme != "none":
+        return converted(labels, recipe.data.scheme, recipe.output.scheme, example.place)
+    return labels
 
 
 def reader_of(
@@ -128,8 +160,8 @@ def reader_of(
 
 
 def settled(recipe: Recipe) -> Recipe:
-    """The recipe with the format that its first file has, where it was to be guessed: what is trained on one machine is
-    asked on another, without that file."""
+    """The recipe with the format that its files have, where it was to be guessed: what is trained on one machine is
+    asked on another, without those files."""
     data = recipe.data
     if data.format != "guess" or not Path(data.train[0]).is_file():
         return recipe
@@ -137,6 +169,13 @@ def settled(recipe: Recipe) -> Recipe:
     found = guess(data.train[0], data.encoding_errors)
     if found == "text":  # reading it will say what is wrong
         return recipe
+    for path in (*data.train, *data.dev, *data.test):
+        other = guess(path, data.encoding_errors) if Path(path).is_file() else found
+        if other not in (found, "text"):
+            raise DataError(
+                f"{path} looks like {other}, but {data.train[0]} like {found}; give files of one format, or say with "
+                "data.format which it is"
+            )
     return recipe.model_copy(update={"data": data.model_copy(update={"format": found})})
 
 

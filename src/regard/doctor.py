@@ -8,11 +8,17 @@ from collections.abc import Sequence
 from regard.corpus import default_targets
 from regard.data.example import Example
 from regard.data.lines import read_lines
+from regard.data.parallel import TARGET, Blank, Parallel
 from regard.data.reading import guess_format, reader_for
+from regard.data.text import at_spaces
 from regard.errors import DataError
 
 # So many of the faults of a kind are shown.
 _SHOWN = 5
+
+# A pair of lines is odd if one has more than so many times the letters of the other.
+# Source: Koehn et al. 2007 (Moses), clean-corpus-n.perl, whose limit is this one, in words.
+_UNEVEN = 9
 
 
 def examine(paths: Sequence[str]) -> list[str]:
@@ -34,6 +40,46 @@ def examine(paths: Sequence[str]) -> list[str]:
     if len(paths) > 1:
         told.append(f"{shared:,} sentences stand in more than one of the files, word for word")
     return told
+
+
+def examine_pairs(paths: Sequence[str]) -> list[str]:
+    """What is odd about parallel files, given as source, target, source, target …"""
+    if len(paths) % 2:
+        raise DataError(f"parallel files come in twos (source, target, source, target …); found {len(paths)}")
+    told = []
+    for files in zip(paths[::2], paths[1::2], strict=True):
+        told += [f"{files[0]} and {files[1]}: read line by line", *_undecodable(files[0]), *_undecodable(files[1])]
+        reader = Parallel(split=at_spaces)
+        try:
+            found = list(reader.pairs(read_lines(files[0], "replace"), read_lines(files[1], "replace"), files))
+        except DataError as error:
+            told.append(f"  {error}")
+            continue
+        told += _describe_pairs([pair for pair in found if isinstance(pair, Example)])
+        told += _shown("pairs are blank on one side, or on both", [str(p.place) for p in found if isinstance(p, Blank)])
+    return told
+
+
+def _describe_pairs(pairs: Sequence[Example]) -> list[str]:
+    texts = [(pair, " ".join(pair.words), " ".join(pair.labels[TARGET][0].split())) for pair in pairs]  # type: ignore[union-attr]
+    readings: dict[str, set[str]] = defaultdict(set)
+    for _, source, target in texts:
+        readings[source].add(target)
+    twice = len(texts) - sum(map(len, readings.values()))
+    same = [str(pair.place) for pair, source, target in texts if source == target]
+    uneven = [str(pair.place) for pair, source, target in texts if _uneven(len(source), len(target))]
+    several = [source[:60] for source, targets in readings.items() if len(targets) > 1]
+    return [
+        f"  {len(texts):,} pairs, {sum(len(pair.words) for pair in pairs):,} words in the first file",
+        f"  {twice:,} pairs come again, word for word",
+        *_shown("pairs are the same on both sides", same),
+        *_shown(f"pairs are more than {_UNEVEN} times as long on one side", uneven),
+        *_shown("lines have two different counterparts", several),
+    ]
+
+
+def _uneven(one: int, other: int) -> bool:
+    return max(one, other) > _UNEVEN * min(one, other)
 
 
 def _undecodable(path: str) -> list[str]:

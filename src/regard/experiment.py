@@ -151,7 +151,7 @@ class _Training:
                 raise FolderError(
                     f"{path} has changed since {self.folder} was begun; put it back, or begin another run with --run"
                 )
-        if sorted(before.values()) != sorted(self.corpus.digests.values()):
+        if list(before.values()) != list(self.corpus.digests.values()):
             raise FolderError(f"the data of {self.folder} were other files: {', '.join(before)}")
 
     def _describe_corpus(self) -> None:

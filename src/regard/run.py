@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.corpus import Pairs, given_corpus, read_part, reader_of, splitter
+from regard.corpus import Pairs, given_corpus, read_beside, read_part, reader_of, splitter
 from regard.data.example import Example
 from regard.data.lines import read_lines
-from regard.data.reading import Reader, guess_format, guess_table
+from regard.data.reading import PAIR_READERS, Reader, guess_format, guess_table
 from regard.data.text import Text
 from regard.errors import DataError
 from regard.folder import load_model, model_folder
@@ -64,13 +64,37 @@ class Run:
                 raise found
             yield found
 
-    def evaluate(self, data: str | Path | Pairs) -> Scored:
-        """The model's scores on data with targets, and its answers."""
-        if isinstance(data, str | Path):
-            examples: Sequence[Example] = read_part(self.recipe, [str(data)])
+    def evaluate(
+        self,
+        data: str | Path | Pairs,
+        reference: str | Path | None = None,
+        *,
+        say: Callable[[str], None] = lambda sentence: None,
+    ) -> Scored:
+        """The model's scores on data with targets, and its answers.
+
+        reference: a file with the targets of data, line by line
+        """
+        if reference is not None:
+            examples: Sequence[Example] = self._beside(data, reference, say)
+        elif isinstance(data, str | Path):
+            if self.recipe.data.format in PAIR_READERS:
+                raise DataError(f"{data} alone has no targets: this run reads parallel files; give the second one too")
+            examples = read_part(self.recipe, [str(data)], say)
         else:
-            examples = given_corpus(self.recipe, {"train": data, "dev": data}, lambda sentence: None).dev
+            examples = given_corpus(self.recipe, {"train": data, "dev": data}, say).dev
         return score(self.predictor, examples, self.recipe)
+
+    def _beside(self, data: str | Path | Pairs, reference: str | Path, say: Callable[[str], None]) -> Sequence[Example]:
+        """Lines of one file with targets from another."""
+        if not isinstance(data, str | Path):
+            raise DataError("a reference is a file beside a file of texts; pairs have their targets with them")
+        if not self.predictor.whole or len(self.predictor.targets) != 1:
+            columns = ", ".join(self.predictor.targets)
+            what = columns if self.predictor.whole else f"{columns} for each word"
+            raise DataError(f"{reference} holds one target a line, but this run answers {what}; give one file with all")
+        (column,) = self.predictor.targets
+        return read_beside(self.recipe, str(data), str(reference), column, say)
 
     def look(self, item: str | Sequence[str] | Example) -> Look:
         """The answer to one item, and what attention did for it."""

@@ -86,6 +86,10 @@ FOLLOWS: dict[str, list[tuple[str | None, str | None, bool]]] = {
         ("O", None, True),
     ],
 }
+FOLLOWS["BILOU"] = [
+    (*(one and one.replace("E-", "L-").replace("S-", "U-") for one in (before, label)), may)
+    for before, label, may in FOLLOWS["IOBES"]
+]
 FOLLOWS["BMES"] = [
     (before and before.replace("I-", "M-"), label and label.replace("I-", "M-"), may)
     for before, label, may in FOLLOWS["IOBES"]
@@ -117,6 +121,7 @@ def test_labels_that_follow_their_scheme_pass(scheme: str) -> None:
         "IOB2": [("B-A", "I-A", "B-A", "O", "B-B"), ()],
         "IOBES": [("B-A", "I-A", "E-A", "S-B", "O"), ()],
         "BMES": [("B", "M", "E", "S", "B", "E"), ()],
+        "BILOU": [("B-A", "I-A", "L-A", "U-B", "O"), ()],
     }[scheme]
     check_scheme([example(*labels) for labels in right], "ner", scheme)
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from regard.errors import RecipeError
 from regard.recipe import NAMES, Recipe, commented, differences, parse_overrides, read_recipe, recipe_from, resolved
-from regard.recipe.settings import TASK_METRICS, WHOLE_TASKS
+from regard.recipe.settings import ALSO_CALLED, TASK_METRICS, WHOLE_TASKS
 
 SECTIONS: dict[str, type[BaseModel]] = {
     section: field.annotation  # type: ignore[misc]
@@ -131,6 +131,8 @@ def test_every_name_belongs_to_a_setting() -> None:
 # What else must be set in the section, that the setting be used.
 USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "model.pooling": {"task": {"kind": "classify"}},
+    "data.format": {"data": {"train": ["a", "b"]}},
+    "data.scheme": {"output": {"scheme": "IOBES"}},
 }
 # A task that has the metric.
 TASK_OF = {metric: kind for kind, metrics in TASK_METRICS.items() for metric in metrics}
@@ -145,6 +147,18 @@ def test_every_allowed_name_is_accepted(setting: str) -> None:
             others = {**others, "output": {"scheme": "IOB2"}}
         recipe = given(**{**others, section: {key: name, **others.get(section, {})}})
         assert getattr(getattr(recipe, section), key) == name
+
+
+@pytest.mark.parametrize(("name", "meant"), ALSO_CALLED.items())
+def test_a_scheme_may_be_called_by_its_other_name(name: str, meant: str) -> None:
+    recipe = given(data={"scheme": name}, output={"scheme": name})
+    assert recipe.data.scheme == recipe.output.scheme == meant
+    assert not differences(recipe, given(data={"scheme": meant}, output={"scheme": meant}))
+
+
+def test_iob1_is_read_and_not_learnt() -> None:
+    with pytest.raises(RecipeError, match=r"output\.scheme is 'IOB1', but must be one of none, IOB2, .* did you mean"):
+        given(output={"scheme": "IOB1"})
 
 
 def test_a_recipe_cannot_be_changed() -> None:
@@ -443,10 +457,25 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         {"data": {"header": True}},
         "data.header is not used with task.kind = label",
     ),
+    "scheme of the files of labels that are no spans": (
+        {"data": {"scheme": "IOB1"}},
+        "data.scheme is not used with output.scheme = none",
+    ),
+    "scheme of the files of a class": (
+        {"task": {"kind": "classify"}, "data": {"scheme": "IOB1"}},
+        "data.scheme is not used with task.kind = classify",
+    ),
     "smoothing of numbers": (
         {"task": {"kind": "regress"}, "train": {"label_smoothing": 0.1}},
         "train.label_smoothing is not used with task.kind = regress",
     ),
+    **{
+        f"{name} of parallel files": (
+            {"task": {"kind": "classify"}, "data": {"format": "parallel", "train": ["a", "b"], name: "text"}},
+            f"data.{name} is not used with data.format = parallel",
+        )
+        for name in ("source", "target")
+    },
     "header of JSON lines": (
         {"task": {"kind": "classify"}, "data": {"format": "jsonl", "header": True}},
         "data.header is not used with data.format = jsonl",
@@ -551,6 +580,18 @@ def test_faults_in_yaml_are_named_the_same_way(text: str, words: list[str], tmp_
 def test_what_is_not_yaml_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
     [line] = said(text, tmp_path, "recipe.yaml")
     assert line.startswith("recipe.yaml is not YAML: ") and "line" in line
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_parallel_files_come_in_twos(part: str) -> None:
+    files = {"train": ["a", "b"], part: ["a", "b", "c"]}
+    with pytest.raises(RecipeError) as raised:
+        given(task={"kind": "classify"}, data={"format": "parallel", **files})
+    assert str(raised.value) == (
+        f"recipe: data.{part} names 3 files, but data.format = parallel takes them in twos: source, target, source, "
+        "target …"
+    )
+    given(task={"kind": "classify"}, data={"format": "parallel", **files, part: ["a", "b", "c", "d"]})
 
 
 # Never a dump

@@ -44,29 +44,40 @@ class Labels:
 Follows = Callable[[str | None, str | None], bool]
 
 
-def _split(label: str) -> tuple[str, str]:
+def split_label(label: str) -> tuple[str, str]:
     """B-PER -> ("B", "PER"); O -> ("O", "")."""
     prefix, _, kind = label.partition("-")
     return prefix, kind
 
 
 def _follows_iob2(before: str | None, label: str | None) -> bool:
-    prefix, kind = _split(label or "")
+    prefix, kind = split_label(label or "")
     if prefix != "I":
         return True
-    return before is not None and _split(before) in (("B", kind), ("I", kind))
+    return before is not None and split_label(before) in (("B", kind), ("I", kind))
+
+
+def _follows_iob1(before: str | None, label: str | None) -> bool:
+    """B stands only where a span ends and another of its kind begins.
+
+    Source: Ramshaw & Marcus 1995, "Text chunking using transformation-based learning", section 4.1.
+    """
+    prefix, kind = split_label(label or "")
+    if prefix != "B":
+        return True
+    return before is not None and split_label(before) in (("B", kind), ("I", kind))
 
 
 def _follows_closed(open_with: str, inside: str, close_with: str) -> Follows:
     """Schemes in which a span of several words has a first, inner and a last label."""
 
     def follows(before: str | None, label: str | None) -> bool:
-        prefix, kind = _split(label or "")
-        opened = before is not None and _split(before)[0] in (open_with, inside)
+        prefix, kind = split_label(label or "")
+        opened = before is not None and split_label(before)[0] in (open_with, inside)
         if not opened:
             return prefix not in (inside, close_with)
         assert before is not None
-        return prefix in (inside, close_with) and kind == _split(before)[1]
+        return prefix in (inside, close_with) and kind == split_label(before)[1]
 
     return follows
 
@@ -76,7 +87,11 @@ SCHEMES: dict[str, Follows] = {
     "IOB2": _follows_iob2,
     "IOBES": _follows_closed("B", "I", "E"),
     "BMES": _follows_closed("B", "M", "E"),
+    "BILOU": _follows_closed("B", "I", "L"),
 }
+
+# Files may have these; what is learnt is written in one of the above.
+FILE_SCHEMES: dict[str, Follows] = {**SCHEMES, "IOB1": _follows_iob1}
 
 
 def check_scheme(examples: Iterable[Example], column: str, scheme: str, ignore: Collection[str] = ()) -> None:
@@ -85,20 +100,23 @@ def check_scheme(examples: Iterable[Example], column: str, scheme: str, ignore: 
         labels = [None if label in ignore else label for label in example.labels[column]]
         wrong = first_wrong(labels, scheme)
         if wrong is not None:
-            before = labels[wrong - 1] if wrong else None
-            label = labels[wrong] if wrong < len(labels) else "the end"
-            after = f"after {before}" if before else "at the beginning"
             raise DataError(
-                f"{example.place}, word {min(wrong + 1, len(labels))}: {label} {after} does not follow the scheme "
-                f'{scheme}; mend the labels, leave such items out with data.on_error = "skip", '
-                'or set output.scheme = "none"'
+                f"{example.place}, {told(labels, wrong)} does not follow the scheme {scheme}; mend the labels, leave "
+                'such items out with data.on_error = "skip", or set output.scheme = "none"'
             )
+
+
+def told(labels: Sequence[str | None], wrong: int) -> str:
+    """A wrong label and the one before it, in words."""
+    before = labels[wrong - 1] if wrong else None
+    label = labels[wrong] if wrong < len(labels) else "the end"
+    return f"word {min(wrong + 1, len(labels))}: {label} {f'after {before}' if before else 'at the beginning'}"
 
 
 def first_wrong(labels: Sequence[str | None], scheme: str) -> int | None:
     """Where the first label stands that does not follow the scheme (past the last one: it may not be the last); None
     where all do. After an unknown label anything may stand."""
-    follows = SCHEMES[scheme]
+    follows = FILE_SCHEMES[scheme]
     known: list[str | None] = [None, *labels, None]
     for place, (before, label) in enumerate(pairwise(known)):
         unknown = (place > 0 and before is None) or (place < len(labels) and label is None)
@@ -109,10 +127,11 @@ def first_wrong(labels: Sequence[str | None], scheme: str) -> int | None:
 
 # The prefixes of each scheme: what opens a span of several words, what is inside, what closes it (None: nothing does,
 # a span ends where the next label does not go on), and what is a span of one word.
-_PREFIXES: dict[str, tuple[str, str, str | None, str | None]] = {
+PREFIXES: dict[str, tuple[str, str, str | None, str | None]] = {
     "IOB2": ("B", "I", None, None),
     "IOBES": ("B", "I", "E", "S"),
     "BMES": ("B", "M", "E", "S"),
+    "BILOU": ("B", "I", "L", "U"),
 }
 
 Span = tuple[int, int, str]
@@ -123,12 +142,12 @@ def spans(labels: Sequence[str | None], scheme: str) -> set[Span]:
 
     What does not follow the scheme is no span: an I without its B, a B that is never closed where the scheme closes.
     """
-    opens, inside, closes, single = _PREFIXES[scheme]
+    opens, inside, closes, single = PREFIXES[scheme]
     found: set[Span] = set()
     start: int | None = None
     kind = ""
     for place, label in enumerate([*labels, None]):
-        prefix, of = _split(label or "")
+        prefix, of = split_label(label or "")
         goes_on = start is not None and of == kind and prefix in (inside, closes)
         if start is not None and not goes_on:
             if closes is None:

@@ -12,6 +12,7 @@ from regard.data.columns import Columns
 from regard.data.conllu import COLUMNS, Conllu
 from regard.data.example import Example
 from regard.data.lines import Line, check_file, read_lines
+from regard.data.parallel import Blank, Parallel, left_out
 from regard.data.table import Csv, JsonLines, Split, Tsv
 from regard.data.text import SPLITS, Text
 from regard.errors import DataError, choose
@@ -36,7 +37,10 @@ WORD_READERS: dict[str, Callable[..., Reader]] = {"conllu": Conllu, "columns": C
 # Formats with one target for the whole: (source, target, split=, header=, predicting=) -> a reader.
 TABLE_READERS: dict[str, Callable[..., Reader]] = {"tsv": Tsv, "csv": Csv, "jsonl": JsonLines}
 
-READERS = {**WORD_READERS, **TABLE_READERS}
+# Formats whose files come in twos, a source and its target: (split=, column=) -> a reader.
+PAIR_READERS: dict[str, Callable[..., Parallel]] = {"parallel": Parallel}
+
+READERS = {**WORD_READERS, **TABLE_READERS, **PAIR_READERS}
 
 # So many lines are looked at to guess a format.
 _LOOKED_AT = 5000
@@ -69,6 +73,31 @@ def read_examples(
                 say(f"left out: {found}")
         if len(examples) == before:
             raise DataError(f"{path} holds no example that could be read as {reader.name}")
+    return examples
+
+
+def read_pairs(
+    paths: Sequence[str | Path],
+    reader: Parallel,
+    *,
+    encoding_errors: str = "strict",
+    say: Callable[[str], None] = lambda sentence: None,
+) -> list[Example]:
+    """All examples of files that come in twos: source, target, source, target … Pairs of which a side is blank are left
+    out, and said."""
+    if len(paths) % 2:
+        raise DataError(f"parallel files come in twos (source, target, source, target …); found {len(paths)}")
+    examples: list[Example] = []
+    for files in zip(map(str, paths[::2]), map(str, paths[1::2]), strict=True):
+        source, target = (read_lines(file, encoding_errors) for file in files)
+        found = list(reader.pairs(source, target, files))
+        kept = [one for one in found if isinstance(one, Example)]
+        if not kept:
+            raise DataError(f"{files[0]} and {files[1]} hold no pair of lines that are not blank")
+        sentence = left_out([one for one in found if isinstance(one, Blank)], len(found), files)
+        if sentence:
+            say(sentence)
+        examples += kept
     return examples
 
 
@@ -137,12 +166,12 @@ def table_reader_for(
 ) -> Reader:
     """The reader of a table whose format is given or guessed. Without targets, plain text will do."""
     guessed = guess_table(path, encoding_errors) if format == "guess" else format
+    if predicting and guessed in ("text", *PAIR_READERS):
+        return Text(split, whole=True)
     if guessed == "text":
-        if predicting:
-            return Text(split, whole=True)
         raise DataError(
-            f"{path} looks like plain text; a text and its target are read from TSV, CSV or JSON lines; "
-            "say which with data.format"
+            f"{path} looks like plain text; a text and its target are read from TSV, CSV or JSON lines, or from two "
+            "files line by line (parallel); say which with data.format"
         )
     make = choose(TABLE_READERS, guessed, "data.format of one target for the whole")
     return make(source, target, split=split, header=header, predicting=predicting)

@@ -55,6 +55,8 @@ def read_data(
     recipe = recipe_from(values, folder=out.parent)
     told = [f"{path}: {part}, read as {found}" for part, path in files.items()]
     told += _told(examples, tuple(examples["train"][0].labels))
+    if recipe.data.scheme != "none":
+        told.append(f"spans are written as {recipe.data.scheme} and learnt as {recipe.output.scheme}")
     return Reading(recipe, commented_relative(recipe, values, out), told)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.data.example import Example
-from regard.data.labels import first_wrong
+from regard.data.scheme import first_unreadable
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def label_settings(train: Sequence[Example]) -> dict[str, dict[str, Any]]:
     """Settings for a label for each word."""
     words = sum(len(example.words) for example in train)
     size = next(size for size in SIZES if words <= size.up_to_words)
-    scheme = _scheme(train, list(train[0].labels))
+    given = _scheme(train, list(train[0].labels))
+    scheme = "IOB2" if given == "IOB1" else given  # which says of each word alone where a span begins
     single = np.mean([len(word) == 1 for example in train for word in example.words])
     training: dict[str, Any] = {"minutes": size.minutes, "average": 5, "batch_tokens": 1200}
     if scheme == "none":
@@ -51,7 +52,10 @@ def label_settings(train: Sequence[Example]) -> dict[str, dict[str, Any]]:
         training["batch_tokens"] = 2400  # a CRF walks word by word: long batches cost it no more
     return {
         # With a scheme, items that break it are left out and said, so that one of them does not stop training.
-        "data": {} if scheme == "none" else {"on_error": "skip"},
+        "data": {
+            **({} if scheme == "none" else {"on_error": "skip"}),
+            **({} if scheme == given else {"scheme": given}),
+        },
         "input": {
             "tokens": "words+characters",
             # Where nearly every word is one sign (Chinese by the character), plain text is split the same way.
@@ -90,14 +94,15 @@ def _scheme(examples: Sequence[Example], columns: Sequence[str]) -> str:
     """The span scheme that all labels follow; none where labels are no spans."""
     labels = {label for example in examples for column in columns for label in example.labels[column] if label}
     prefixes = {label.partition("-")[0] for label in labels if "-" in label}
-    if not prefixes or not prefixes <= set("BIOESM") or any("-" not in label and label != "O" for label in labels):
+    if not prefixes or not prefixes <= set("BIOESMLU") or any("-" not in label and label != "O" for label in labels):
         return "none"
-    fitting = [name for name in ("IOB2", "IOBES", "BMES") if _follow(examples, columns, name)]
-    if "E" in prefixes:
-        fitting = [name for name in fitting if name != "IOB2"]
-    return fitting[0] if fitting else "none"
+    return next((name for name in _TRIED if _follow(examples, columns, name)), "none")
 
 
 def _follow(examples: Sequence[Example], columns: Sequence[str], scheme: str) -> bool:
-    right = [all(first_wrong(example.labels[c], scheme) is None for c in columns) for example in examples]
+    right = [all(first_unreadable(example.labels[c], scheme) is None for c in columns) for example in examples]
     return sum(right) >= _MOST * len(right)
+
+
+# The schemes that data may have; of those that fit, the first is taken.
+_TRIED = ("IOB2", "IOBES", "BMES", "BILOU", "IOB1")

@@ -16,16 +16,17 @@ from regard.errors import nearest
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
     "task.kind": ("label", "classify", "regress", "seq2seq"),
-    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl"),
+    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
+    "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
     "input.tokens": ("words", "characters", "subwords", "words+characters"),
     "input.normalize": ("none", "NFC", "NFKC"),
     "input.split": ("punctuation", "spaces", "characters"),
-    "output.scheme": ("none", "IOB2", "IOBES", "BMES"),
     "output.tokens": ("characters", "subwords", "words"),
     "output.share": ("none", "target", "all"),
     "output.bleu_tokens": ("13a", "zh", "char", "intl", "none"),
+    "output.scheme": ("none", "IOB2", "IOBES", "BMES", "BILOU"),
     "model.encoder": ("attention", "pointwise"),
     "model.activation": ("relu", "gelu", "swiglu"),
     "model.score": ("scaled_dot", "dot"),
@@ -43,6 +44,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "train.device": ("auto", "cpu", "cuda", "mps"),
 }
 
+# Other names by which schemes are known.
+ALSO_CALLED = {"BIO": "IOB2", "BIOES": "IOBES"}
+
 # A name of the user's own: a Python file beside the recipe and a class in it.
 OWN_NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*:[A-Za-z_][A-Za-z0-9_]*$")
 EXTENDABLE = ("model.score", "model.normalizer", "model.position")
@@ -52,6 +56,8 @@ def _one_of(setting: str) -> AfterValidator:
     """The text must be one of the setting's names."""
 
     def check(value: str) -> str:
+        if ALSO_CALLED.get(value) in NAMES[setting]:
+            return ALSO_CALLED[value]
         if value in NAMES[setting] or (setting in EXTENDABLE and OWN_NAME.match(value)):
             return value
         own = ", or file:Class for one of your own" if setting in EXTENDABLE else ""
@@ -108,7 +114,10 @@ class DataSettings(Section):
     )
     dev: Texts = Field((), description="files to choose the best model by; without, a share of train is set aside")
     test: Texts = Field((), description="files to report a score on, looked at once, when training has ended")
-    format: Annotated[str, _one_of("data.format")] = Field("guess", description="guess: by the contents of the file")
+    format: Annotated[str, _one_of("data.format")] = Field(
+        "guess",
+        description="guess: by the contents of the file; parallel: files in twos (source, target, …), line by line",
+    )
     source: Columns = Field((), description="the column that is read (a name, or a number from 1); several are joined")
     target: Columns = Field((), description="the columns that are learnt; several get an output each")
     header: bool | None = Field(
@@ -117,6 +126,11 @@ class DataSettings(Section):
     ignore: Texts = Field((), description="labels that are neither learnt nor scored")
     split: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
         0.1, description="the share of train that is set aside when dev is missing"
+    )
+    scheme: Annotated[str, _one_of("data.scheme")] = Field(
+        "none",
+        description="how spans are written in the files, where that differs from output.scheme, to which labels are "
+        "converted when read",
     )
     on_error: Annotated[str, _one_of("data.on_error")] = Field(
         "stop", description="at a line that cannot be read: stop, or skip its sentence and say so"
@@ -155,7 +169,8 @@ class OutputSettings(Section):
 
     scheme: Annotated[str, _one_of("output.scheme")] = Field(
         "none",
-        description="how spans are written into labels: they are scored strictly, and crf rules out what breaks it",
+        description="how spans are written into labels (BIO is IOB2, BIOES is IOBES): they are scored strictly, and "
+        "crf rules out what breaks it",
     )
     crf: bool = Field(False, description="whether neighbouring labels are chosen together (conditional random field)")
     tokens: Annotated[str, _one_of("output.tokens")] = Field(
@@ -289,7 +304,7 @@ class Recipe(Section):
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
     """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_unused(recipe), *_metric(recipe)]
+    return [*_sizes(recipe), *_files(recipe), *_unused(recipe), *_metric(recipe)]
 
 
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
@@ -347,6 +362,21 @@ def _sequences(recipe: Recipe) -> list[tuple[str, str]]:
     return found
 
 
+def _files(recipe: Recipe) -> list[tuple[str, str]]:
+    """Parallel files come in twos."""
+    if recipe.data.format != "parallel":
+        return []
+    return [
+        (
+            f"data.{part}",
+            f"data.{part} names {len(files)} files, but data.format = parallel takes them in twos: source, target, "
+            "source, target …",
+        )
+        for part, files in (("train", recipe.data.train), ("dev", recipe.data.dev), ("test", recipe.data.test))
+        if len(files) % 2
+    ]
+
+
 def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     kind, metric = recipe.task.kind, recipe.train.metric
     if metric is not None and metric not in TASK_METRICS[kind]:
@@ -366,6 +396,7 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
     tokens, model = recipe.input.tokens, recipe.model
     kind, table = recipe.task.kind, recipe.data.format in ("guess", "tsv", "csv")
     written = kind == "seq2seq"
+    parallel = recipe.data.format == "parallel"
     has_words = tokens in ("words", "words+characters")
     attention = (
         "heads",
@@ -396,9 +427,12 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("model", "decoder_depth", written, f"task.kind = {kind}"),
         ("data", "ignore", not written, f"task.kind = {kind}"),
         *(("output", name, kind == "label", f"task.kind = {kind}") for name in ("crf", "scheme")),
+        ("data", "scheme", kind == "label", f"task.kind = {kind}"),
+        ("data", "scheme", recipe.output.scheme != "none", "output.scheme = none"),
         ("train", "label_smoothing", kind != "regress", "task.kind = regress"),
         ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         ("data", "header", table, f"data.format = {recipe.data.format}"),
+        *(("data", name, not parallel, "data.format = parallel") for name in ("source", "target")),
         ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
         ("data", "split", not recipe.data.dev, "data.dev, which is given"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),

@@ -1,0 +1,124 @@
+"""A run that is asked: what it reads, and in which order it answers."""
+
+import json
+
+import pytest
+import small
+from test_cli import regard
+
+import regard as package
+from regard.errors import DataError
+
+SOURCES = [f"{word} {number}" for number in range(31) for word in ("left", "right", "left on")]
+CLASSES = [line.split()[0][0].upper() for line in SOURCES]
+
+
+def lines(texts):
+    return "".join(f"{text}\n" for text in texts)
+
+
+@pytest.fixture(scope="module")
+def parallel(tmp_path_factory):
+    """A run that learnt classes from two files, line by line."""
+    folder = tmp_path_factory.mktemp("parallel")
+    (folder / "train.txt").write_text(lines(SOURCES))
+    (folder / "train.class").write_text(lines(CLASSES))
+    (folder / "dev.txt").write_text(lines(SOURCES[:7]))
+    (folder / "dev.class").write_text(lines(CLASSES[:7]))
+    values = small.recipe(
+        task={"kind": "classify"},
+        data={
+            "format": "parallel",
+            "train": [str(folder / name) for name in ("train.txt", "train.class", "dev.txt", "dev.class")],
+            "dev": [str(folder / name) for name in ("dev.txt", "dev.class")],
+        },
+        train={"epochs": 3},
+    )
+    return folder, package.train(values, run=folder / "run")
+
+
+def test_a_run_learns_from_two_files_line_by_line(parallel):
+    folder, run = parallel
+    assert run.recipe.data.train[1].endswith("train.class")
+    assert run.predict(["left 3", "right 5"])[0].columns.keys() == {"target"}
+    known = json.loads((folder / "run" / "last" / "state" / "data.json").read_text())
+    assert [path.rpartition("/")[2] for path in known] == ["train.txt", "train.class", "dev.txt", "dev.class"]
+
+
+def test_what_is_asked_of_it_is_a_file_of_texts(parallel):
+    folder, _ = parallel
+    found = regard("predict", "run", "dev.txt", folder=folder)
+    assert found.status == 0 and len(found.out.splitlines()) == 7
+
+
+def test_texts_are_scored_against_a_second_file(parallel):
+    folder, run = parallel
+    scored = run.evaluate(folder / "dev.txt", folder / "dev.class")
+    assert scored.scores.items == 7 and scored.scores.columns["target"].gold.total() == 7
+    found = regard("evaluate", "run", "dev.txt", "dev.class", folder=folder)
+    assert found.status == 0 and found.out.startswith(f"accuracy\t{scored.values['accuracy']:.4f}")
+    kept = (folder / "run" / "evaluate" / "dev.tsv").read_text().splitlines()
+    assert kept[0] == "text\ttarget\ttarget answered" and len(kept) == 8
+
+
+def test_pairs_that_are_not_scored_are_said(parallel):
+    folder, _ = parallel
+    (folder / "blank.class").write_text(lines(["", *CLASSES[1:7]]))
+    found = regard("evaluate", "run", "dev.txt", "blank.class", folder=folder)
+    assert found.status == 0 and "left out: 1 of 7 pairs of dev.txt and blank.class" in found.err
+
+
+def test_one_file_alone_is_refused(parallel):
+    folder, _ = parallel
+    found = regard("evaluate", "run", "dev.txt", folder=folder)
+    assert found.status == 2
+    assert "dev.txt alone has no targets: this run reads parallel files; give the second one too" in found.err
+
+
+def test_a_reference_of_another_length_is_refused_with_both_counts(parallel, cases):
+    folder, _ = parallel
+    found = regard("evaluate", "run", cases / "b41_src.txt", cases / "b41_tgt.txt", folder=folder)
+    assert found.status == 2 and found.out == ""
+    assert f"{cases / 'b41_src.txt'} has 3 lines and {cases / 'b41_tgt.txt'} has 4;" in found.err
+
+
+def test_a_run_that_learnt_from_a_table_is_scored_on_two_files_too(tmp_path):
+    (tmp_path / "a.tsv").write_text("text\tside\n" + lines(map("\t".join, zip(SOURCES, CLASSES, strict=True))))
+    (tmp_path / "a.txt").write_text(lines(SOURCES[:11]))
+    (tmp_path / "a.class").write_text(lines(CLASSES[:11]))
+    values = small.recipe(
+        task={"kind": "classify"},
+        data={"train": str(tmp_path / "a.tsv"), "source": "text", "target": "side"},
+        train={"epochs": 0.1},
+    )
+    run = package.train(values, run=tmp_path / "run")
+    assert run.evaluate(tmp_path / "a.txt", tmp_path / "a.class").scores.columns["side"].gold.total() == 11
+
+
+def test_a_label_for_each_word_has_no_reference_beside_it(tmp_path):
+    run = package.train(small.recipe(train={"epochs": 0.1}), run=tmp_path / "run", data=small.parts())
+    with pytest.raises(DataError) as raised:
+        run.evaluate(tmp_path / "a", tmp_path / "b")
+    assert str(raised.value) == (
+        f"{tmp_path / 'b'} holds one target a line, but this run answers label for each word; give one file with all"
+    )
+    with pytest.raises(DataError, match="a reference is a file beside a file of texts"):
+        run.evaluate(small.examples(3), tmp_path / "b")
+
+
+def test_training_goes_on_only_with_the_files_in_their_order(tmp_path):
+    """Source and target changed places: the same files, and another task."""
+    for name, texts in (("a", SOURCES), ("b", CLASSES)):
+        (tmp_path / name).write_text(lines(texts))
+    files = [str(tmp_path / "a"), str(tmp_path / "b")]
+
+    def train(paths):
+        data = {"format": "parallel", "train": paths}
+        return package.train(
+            small.recipe(task={"kind": "classify"}, data=data, train={"epochs": 0.1}), run=tmp_path / "run"
+        )
+
+    train(files)
+    train(files)
+    with pytest.raises(package.RegardError, match=r"the data of .* were other files"):
+        train(files[::-1])
