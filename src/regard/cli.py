@@ -52,14 +52,14 @@ def main() -> None:
 
 @app.command()
 def demo(
-    story: Annotated[str, typer.Argument(metavar="[label|value]", help="One story; all if not given.")] = "all",
+    story: Annotated[str, typer.Argument(metavar="[label|value|sequence]", help="One; all if not given.")] = "all",
     folder: Annotated[Path, typer.Option("--out", help="Where its files and runs are put.")] = Path("regard-demo"),
 ) -> None:
-    """Stories told in a minute or two, offline: a label for each word, one value for the whole."""
-    from regard.demo import names
+    """Stories told in three minutes, offline: a label for each word, one value for the whole, another sequence."""
+    from regard.demo import names, numbers
     from regard.demo import story as words
 
-    tellers = {"label": words.tell, "value": names.tell}
+    tellers = {"label": words.tell, "value": names.tell, "sequence": numbers.tell}
     if story not in (*tellers, "all"):
         raise RegardError(f"there is no story {story}; there are {', '.join(tellers)}{nearest(story, tellers)}")
     for name, tell in tellers.items():
@@ -69,8 +69,11 @@ def demo(
 
 @app.command()
 def init(
-    task: Annotated[str, typer.Argument(help="label (for each word), classify or regress (for the whole).")],
-    data: Annotated[list[str], typer.Option("--data", metavar="TRAIN [DEV [TEST]]", help="One to three files.")],
+    task: Annotated[str, typer.Argument(help="label (each word), classify, regress (the whole), seq2seq (a text).")],
+    data: Annotated[
+        list[str],
+        typer.Option("--data", metavar="TRAIN [DEV [TEST]]", help="Files; for seq2seq also in twos, line by line."),
+    ],
     more: Annotated[list[str] | None, typer.Argument(metavar="[DEV [TEST]]", help="The other files.")] = None,
     out: Annotated[Path, typer.Option("--out", help="The recipe to write.")] = Path("recipe.toml"),
     target: Annotated[str, typer.Option("--target", help="Columns to learn, as in upos,feats or 4.")] = "",

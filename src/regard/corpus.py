@@ -88,6 +88,20 @@ def read_part(recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: 
     return _checked(recipe, examples, say)
 
 
+def to_be_scored(recipe: Recipe, examples: Sequence[Example]) -> Sequence[Example]:
+    """Examples as they are scored: where several texts may be right, one for each source, with all that is right."""
+    if not recipe.data.several_right:
+        return examples
+    found: dict[tuple[str, ...], Example] = {}
+    for example in examples:
+        first = found.setdefault(example.words, example)
+        texts = [text for (text,) in example.labels.values() if text is not None]
+        known = {*first.others, *(text for (text,) in first.labels.values())}
+        others = (*first.others, *(text for text in texts if text not in known))
+        found[example.words] = replace(first, others=others)
+    return list(found.values())
+
+
 def read_beside(
     recipe: Recipe, source: str, target: str, column: str, say: Say = lambda sentence: None
 ) -> list[Example]:
@@ -248,7 +262,7 @@ def _split(
     if not dev:
         train, dev = set_aside(train, recipe.data.split, recipe.train.seed)
         say(f"no dev data: {len(dev)} of {len(train) + len(dev)} examples are set aside (data.split)")
-    return Corpus(train, dev, parts["test"], columns, digests)
+    return Corpus(train, to_be_scored(recipe, dev), to_be_scored(recipe, parts["test"]), columns, digests)
 
 
 def _following(recipe: Recipe, train: Sequence[Example], columns: Sequence[str], say: Say) -> Sequence[Example]:

@@ -245,7 +245,7 @@ class _Training:
         return summed_loss(model.output, model(batch.inputs), batch, self.recipe.train.label_smoothing)
 
     def _evaluate(self) -> Evaluation:
-        found = score(self.predictor.quick(), self.corpus.dev, self.recipe)
+        found = score(self.predictor.quick(self.corpus.dev), self.corpus.dev, self.recipe)
         new = [label for label in found.unseen if label not in self.named]
         if new:
             self.named.update(new)

@@ -84,9 +84,13 @@ class Predictor:
         """What is written, where the answer is a text."""
         return next((target for target in self.targets.values() if isinstance(target, Texts)), None)
 
-    def quick(self) -> Predictor:
-        """The same, with texts written without a search: for the many evaluations of training."""
-        return replace(self, answering=self.answering.greedy()) if isinstance(self.answering, Writer) else self
+    def quick(self, examples: Sequence[Example]) -> Predictor:
+        """The same for the many evaluations of training: texts are written without a search, and no longer than the
+        longest of these examples' own."""
+        if not isinstance(self.answering, Writer):
+            return self
+        longest = max((self.item(example).answers for example in examples), default=1)
+        return replace(self, answering=self.answering.greedy(longest))
 
     def item(self, example: Example) -> Item:
         """The example as numbers. Where the whole has one label or number, a text without words is one unknown word;

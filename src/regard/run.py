@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.corpus import Pairs, given_corpus, read_beside, read_part, reader_of, splitter
+from regard.corpus import Pairs, given_corpus, read_beside, read_part, reader_of, splitter, to_be_scored
 from regard.data.example import Example
 from regard.data.lines import read_lines
 from regard.data.reading import PAIR_READERS, Reader, guess_format, guess_table
@@ -83,7 +83,7 @@ class Run:
             examples = read_part(self.recipe, [str(data)], say)
         else:
             examples = given_corpus(self.recipe, {"train": data, "dev": data}, say).dev
-        return score(self.predictor, examples, self.recipe)
+        return score(self.predictor, to_be_scored(self.recipe, examples), self.recipe)
 
     def _beside(self, data: str | Path | Pairs, reference: str | Path, say: Callable[[str], None]) -> Sequence[Example]:
         """Lines of one file with targets from another."""

@@ -10,8 +10,9 @@ import pytest
 from regard.data.example import Example
 from regard.data.lines import read_lines
 from regard.data.reading import TABLE_READERS, guess_table, read_examples, table_reader_for
-from regard.data.table import SEPARATOR, Csv, JsonLines, Table, Tsv
+from regard.data.table import Csv, JsonLines, Table, Tsv
 from regard.data.text import Text, at_punctuation, at_spaces
+from regard.data.vocabulary import SEPARATOR
 from regard.errors import DataError, RegardError
 
 KINDS: dict[str, type[Table]] = {"tsv": Tsv, "csv": Csv, "jsonl": JsonLines}

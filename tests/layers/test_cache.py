@@ -62,6 +62,7 @@ def test_selecting_rows_goes_on_with_these_rows(position):
         cache = writer.cache()
         writer(X[:, :4], MEMORY, memory_mask=memory_mask, cache=cache)
         cache.select(rows)
+        cache.select_memory(rows)
         found = writer(new, MEMORY[rows], memory_mask=chosen_mask, cache=cache)
         wanted = writer(torch.cat((X[rows, :4], new), 1), MEMORY[rows], memory_mask=chosen_mask)[:, 4:]
     assert_close(found, wanted, 1e-5)

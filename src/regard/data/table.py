@@ -9,13 +9,11 @@ from typing import Any
 
 from regard.data.example import Example, Place
 from regard.data.lines import Line
+from regard.data.vocabulary import SEPARATOR
 from regard.errors import DataError, nearest
 
 # How a text becomes words.
 Split = Callable[[str], tuple[str, ...]]
-
-# Between the words of several source columns.
-SEPARATOR = "<sep>"
 
 Row = tuple[int, list[str]]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from regard.data.vocabulary import UNKNOWN, Vocabulary
+from regard.data.vocabulary import SEPARATOR, UNKNOWN, Vocabulary
 from regard.errors import FolderError, RegardError, choose
 
 # Around each word's letters, so that beginnings and ends can be told from middles.
@@ -214,16 +214,19 @@ class CharacterTokenizer(Tokenizer):
 
     @classmethod
     def learn(cls, texts: Iterable[Sequence[str]], settings: TokenizerSettings) -> CharacterTokenizer:
-        normal = Tokenizer(settings.normalize).normal
-        letters = (letter for words in texts for word in words for letter in normal(word))
+        spell = cls(Vocabulary(()), settings.normalize).letters
+        letters = (letter for words in texts for word in words for letter in spell(word))
         return cls(Vocabulary.of(letters, size=settings.size), settings.normalize)
 
+    def letters(self, word: str) -> Sequence[str]:
+        """A word's letters; what parts texts is one sign."""
+        return (SEPARATOR,) if word == SEPARATOR else self.normal(word)
+
     def encode(self, words: Sequence[str]) -> Encoded:
-        spelled = [[self.characters.number(letter) for letter in self.normal(word)] or [1] for word in words]
-        return _joined(spelled)
+        return _joined([[self.characters.number(letter) for letter in self.letters(word)] or [1] for word in words])
 
     def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
-        return tuple(letter for word in words for letter in self.normal(word) or (UNKNOWN,))
+        return tuple(letter for word in words for letter in self.letters(word) or (UNKNOWN,))
 
     def text(self, numbers: Sequence[int]) -> str:
         return "".join(self.written(numbers))

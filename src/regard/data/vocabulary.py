@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 
 PADDING, UNKNOWN = "<pad>", "<unk>"
 
+# Between the words of several texts that are read as one.
+SEPARATOR = "<sep>"
+
 # Their numbers, in every vocabulary: symbols that stand for no text, and are never written.
 SPECIAL = (0, 1)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ from regard.data.lines import read_lines
 from regard.data.reading import guess_format, read_examples, reader_for, table_reader_for
 from regard.data.text import at_punctuation
 from regard.errors import RegardError, nearest
+from regard.init.sequences import read_sequences, sequence_settings
 from regard.init.sizes import label_settings, whole_settings
 from regard.init.table import look_at_table
 from regard.recipe.read import recipe_from
-from regard.recipe.settings import NAMES, WHOLE_TASKS, Recipe
+from regard.recipe.settings import NAMES, Recipe
 from regard.recipe.write import commented
 
 PARTS = ("train", "dev", "test")
@@ -40,42 +42,55 @@ class Reading:
 def read_data(
     task: str, paths: Sequence[str], out: Path, *, target: Sequence[str] = (), source: Sequence[str] = (), format: str
 ) -> Reading:
-    """Look at one to three files (train, dev, test) and choose settings for them."""
+    """Look at files (train, dev, test; each of them two where a text is written line by line) and choose settings."""
     if task not in NAMES["task.kind"]:
         raise RegardError(
             f"unknown task {task}; known: {', '.join(NAMES['task.kind'])}{nearest(task, NAMES['task.kind'])}"
         )
-    if not 1 <= len(paths) <= len(PARTS):
-        raise RegardError(f"--data takes the files TRAIN [DEV [TEST]], one to three of them; found {len(paths)}")
-    files = dict(zip(PARTS, paths, strict=False))
     columns = {"target": tuple(map(_column, target)), "source": tuple(map(_column, source))}
-    choose = _whole if task in WHOLE_TASKS else _labels
-    values, examples, found = choose(task, files, columns, format)
-    values["data"] |= {part: (os.path.relpath(path, out.parent),) for part, path in files.items()}
+    choose = _CHOICES[task]
+    values, files, examples = choose(paths, columns, format)
+    values = {**values, "task": {"kind": task}}
+    values["data"] |= {part: tuple(os.path.relpath(path, out.parent) for path in of) for part, of in files.items()}
     recipe = recipe_from(values, folder=out.parent)
-    told = [f"{path}: {part}, read as {found}" for part, path in files.items()]
+    told = [f"{' and '.join(of)}: {part}, read as {recipe.data.format}" for part, of in files.items()]
     told += _told(examples, tuple(examples["train"][0].labels))
     if recipe.data.scheme != "none":
         told.append(f"spans are written as {recipe.data.scheme} and learnt as {recipe.output.scheme}")
     return Reading(recipe, commented_relative(recipe, values, out), told)
 
 
-Chosen = tuple[dict[str, dict[str, Any]], dict[str, list[Example]], str]
+Files = dict[str, tuple[str, ...]]
+
+# Settings, the files of each part, and their examples.
+Chosen = tuple[dict[str, dict[str, Any]], Files, dict[str, list[Example]]]
 
 
-def _labels(task: str, files: dict[str, str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+def _parts(paths: Sequence[str]) -> dict[str, str]:
+    if not 1 <= len(paths) <= len(PARTS):
+        raise RegardError(f"--data takes the files TRAIN [DEV [TEST]], one to three of them; found {len(paths)}")
+    return dict(zip(PARTS, paths, strict=False))
+
+
+def _each(files: dict[str, str]) -> Files:
+    return {part: (path,) for part, path in files.items()}
+
+
+def _labels(paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
     """Settings for a label for each word."""
+    files = _parts(paths)
     found = guess_format(files["train"]) if format == "guess" else format
     target = columns["target"] or _targets(found, files["train"])
     source = columns["source"][0] if columns["source"] else None
     examples = {part: read_examples([path], reader_for(path, found, source, target)) for part, path in files.items()}
     data = {"format": found, "target": target, **({"source": columns["source"]} if columns["source"] else {})}
     settings = label_settings(examples["train"])
-    return {**settings, "task": {"kind": task}, "data": {**settings["data"], **data}}, examples, found
+    return {**settings, "data": {**settings["data"], **data}}, _each(files), examples
 
 
-def _whole(task: str, files: dict[str, str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+def _whole(task: str, paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
     """Settings for one class or number for the whole."""
+    files = _parts(paths)
     table = look_at_table(files["train"], format, columns["source"], columns["target"], numbers=task == "regress")
     data: dict[str, Any] = {"format": table.format, "source": table.source, "target": table.target}
     if table.format in ("tsv", "csv"):
@@ -86,7 +101,21 @@ def _whole(task: str, files: dict[str, str], columns: dict[str, tuple[str | int,
             path, table.format, table.source, table.target, split=at_punctuation, header=data.get("header")
         )
         examples[part] = read_examples([path], reader)
-    return {**whole_settings(task, examples["train"]), "task": {"kind": task}, "data": data}, examples, table.format
+    return {**whole_settings(task, examples["train"]), "data": data}, _each(files), examples
+
+
+def _sequences(paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+    """Settings for writing a text."""
+    data, files, examples = read_sequences(paths, format, columns["source"], columns["target"])
+    return {**sequence_settings(examples["train"]), "data": data}, files, examples
+
+
+_CHOICES: dict[str, Callable[[Sequence[str], dict[str, tuple[str | int, ...]], str], Chosen]] = {
+    "label": _labels,
+    "classify": partial(_whole, "classify"),
+    "regress": partial(_whole, "regress"),
+    "seq2seq": _sequences,
+}
 
 
 def commented_relative(recipe: Recipe, values: dict[str, dict[str, Any]], out: Path) -> str:

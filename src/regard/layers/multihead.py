@@ -122,7 +122,7 @@ class MultiHeadAttention(nn.Module):
             dropout=self.dropout if self.training else 0.0,
         )
         # (batch, heads, queries, head_width) -> (batch, queries, width)
-        return self.output(output.transpose(1, 2).reshape(len(x), x.shape[1], -1))
+        return self.output(output.transpose(1, 2).reshape(*x.shape[:2], self.output.in_features))
 
     def _project(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         return _split(self.key(memory), self.key_heads), _split(self.value(memory), self.key_heads)

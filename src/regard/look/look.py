@@ -18,7 +18,6 @@ from regard.models.generate import Writer
 from regard.models.inputs import Inputs
 from regard.predict import Answer, Predictor
 
-
 # The kinds of attention, by the last part of a layer's path; of a decoder's layers those to the memory come first to
 # mind, since they show which part of what was read stands behind what was written.
 PARTS = ("cross", "encoder", "decoder")

@@ -47,9 +47,9 @@ class Writer:
             )
         }
 
-    def greedy(self) -> Writer:
+    def greedy(self, max_length: int) -> Writer:
         """The same, taking the best next piece each time."""
-        return replace(self, beam=1)
+        return replace(self, beam=1, max_length=max_length)
 
     def search(self, inputs: Inputs, count: int = 1) -> list[list[Hypothesis]]:
         """So many of the best texts for each item, best first."""

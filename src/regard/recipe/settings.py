@@ -132,6 +132,9 @@ class DataSettings(Section):
         description="how spans are written in the files, where that differs from output.scheme, to which labels are "
         "converted when read",
     )
+    several_right: bool = Field(
+        False, description="seq2seq: dev and test items with the same source are one, and each of their texts is right"
+    )
     on_error: Annotated[str, _one_of("data.on_error")] = Field(
         "stop", description="at a line that cannot be read: stop, or skip its sentence and say so"
     )
@@ -425,6 +428,7 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         *(("decode", name, written, f"task.kind = {kind}") for name in DecodeSettings.model_fields),
         ("decode", "length_penalty", recipe.decode.beam > 1, "decode.beam = 1"),
         ("model", "decoder_depth", written, f"task.kind = {kind}"),
+        ("data", "several_right", written, f"task.kind = {kind}"),
         ("data", "ignore", not written, f"task.kind = {kind}"),
         *(("output", name, kind == "label", f"task.kind = {kind}") for name in ("crf", "scheme")),
         ("data", "scheme", kind == "label", f"task.kind = {kind}"),
