@@ -8,6 +8,7 @@ from test_cli import regard
 
 import regard as package
 from regard.errors import DataError
+from regard.training.progress import Talk
 
 SOURCES = [f"{word} {number}" for number in range(31) for word in ("left", "right", "left on")]
 CLASSES = [line.split()[0][0].upper() for line in SOURCES]
@@ -113,7 +114,7 @@ def test_training_goes_on_only_with_the_files_in_their_order(tmp_path):
     files = [str(tmp_path / "a"), str(tmp_path / "b")]
 
     def train(paths):
-        data = {"format": "parallel", "train": paths}
+        data = {"format": "parallel", "train": paths, "dev": paths}
         return package.train(
             small.recipe(task={"kind": "classify"}, data=data, train={"epochs": 0.1}), run=tmp_path / "run"
         )
@@ -122,3 +123,22 @@ def test_training_goes_on_only_with_the_files_in_their_order(tmp_path):
     train(files)
     with pytest.raises(package.RegardError, match=r"the data of .* were other files"):
         train(files[::-1])
+
+
+def test_what_was_set_aside_is_set_aside_again_when_training_goes_on(tmp_path):
+    rows = [f"{text}\t{name}\tspeaker {n % 17}" for n, (text, name) in enumerate(zip(SOURCES, CLASSES, strict=True))]
+    (tmp_path / "a.tsv").write_text(lines(["text\tside\twho", *rows]))
+    columns = {"source": "text", "target": "side", "split": [0.2, 0.3], "split_by": "column", "split_column": "who"}
+    values = small.recipe(
+        task={"kind": "classify"}, data={"train": str(tmp_path / "a.tsv"), **columns}, train={"epochs": 0.1}
+    )
+    told = [[], []]
+    for said in told:
+        talk = Talk()
+        talk.say = said.append
+        package.train(values, run=tmp_path / "run", talk=talk)
+    kept = [[sentence for sentence in said if "set aside" in sentence or "items," in sentence] for said in told]
+    assert kept[0] == kept[1] and len(kept[0]) == 4 and "by the column who" in kept[0][0]
+    assert any(sentence.strip().startswith("test  accuracy") for sentence in told[0])
+    with pytest.raises(package.RegardError, match=r"data\.split was \[0\.2, 0\.3\] and is now 0\.2"):
+        package.train(values, {"data.split": 0.2}, run=tmp_path / "run")

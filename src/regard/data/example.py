@@ -23,6 +23,7 @@ class Example:
     """A sequence of words and, where they are known, labels from each target column.
 
     whole:  whether a column has one label for the whole sequence, and not one for each word
+    group:  whose it is, where all of a group are learnt from or none
     record: what it was read from, so that answers can be written into it
     """
 
@@ -30,6 +31,7 @@ class Example:
     labels: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     place: Place = Place("-", 0)
     whole: bool = False
+    group: str | None = None
     record: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

@@ -36,13 +36,16 @@ class Table:
         *,
         split: Split,
         header: bool | None = None,
+        group: str | int | None = None,
         predicting: bool = False,
     ) -> None:
         self.source = tuple(source) or (1,)
         # What is not read is learnt: the second column, or the first where the second is read.
         self.target = () if predicting else tuple(target) or ((1,) if self.source == (2,) else (2,))
         self.split = split
-        self.header = any(isinstance(column, str) for column in (*self.source, *target)) if header is None else header
+        self.group = () if group is None else (group,)
+        named = any(isinstance(column, str) for column in (*self.source, *target, *self.group))
+        self.header = named if header is None else header
         self.predicting = predicting
 
     def rows(self, lines: Iterator[Line], file: str) -> Iterator[Row | DataError]:
@@ -87,14 +90,16 @@ class Table:
                 "is there a stray separator?"
             )
         place = Place(file, number)
-        texts = [cells[_place(column, names, width, place, "data.source")] for column in self.source]
+
+        def text(column: str | int, setting: str) -> str:
+            return cells[_place(column, names, width, place, setting)]
+
         return Example(
-            words=joined([self.split(text) for text in texts]),
-            labels={
-                str(column): (cells[_place(column, names, width, place, "data.target")],) for column in self.target
-            },
+            words=joined([self.split(text(column, "data.source")) for column in self.source]),
+            labels={str(column): (text(column, "data.target"),) for column in self.target},
             place=place,
             whole=True,
+            group=next((text(column, "data.split_column") for column in self.group), None),
         )
 
 
@@ -165,6 +170,7 @@ class JsonLines(Table):
                     labels={str(column): (_text(values, column, place),) for column in self.target},
                     place=place,
                     whole=True,
+                    group=next((_text(values, column, place) for column in self.group), None),
                 )
             except DataError as error:
                 yield error
