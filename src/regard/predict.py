@@ -13,7 +13,7 @@ from regard.data.batching import Item, batches
 from regard.data.example import Example
 from regard.data.target import Target
 from regard.data.tokenizer import Tokenizer
-from regard.errors import ShapeError
+from regard.errors import DataError, ShapeError
 from regard.models.model import EncoderModel
 
 # So many examples are sorted by length at a time; memory does not grow with the file.
@@ -26,16 +26,25 @@ class Answer:
 
     columns:       for each target column, an answer for each word, or one for the whole
     probabilities: for each target column with labels, how probable the model holds each of those answers
+    error:         why there is no answer, where the item could not be read
     """
 
     words: tuple[str, ...]
     columns: Mapping[str, tuple[str, ...]]
     probabilities: Mapping[str, tuple[float, ...]]
     example: Example = field(repr=False, compare=False)
+    error: DataError | None = None
+
+    @classmethod
+    def unread(cls, error: DataError) -> Answer:
+        """What stands in the place of an item that could not be read."""
+        return cls((), {}, {}, Example(()), error)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The answers of the first target column: a label for each word."""
+        if self.error is not None:
+            raise self.error
         return next(iter(self.columns.values()))
 
     @property
@@ -86,6 +95,26 @@ class Predictor:
         examples = iter(examples)
         while chunk := list(islice(examples, _AT_A_TIME)):
             yield from self._answer(chunk)
+
+    def predict_in_place(self, found: Iterable[Example | DataError]) -> Iterator[Answer]:
+        """An answer for each example; what could not be read keeps its place among them."""
+        unread: dict[int, DataError] = {}
+
+        def examples() -> Iterator[Example]:
+            for number, one in enumerate(found):
+                if isinstance(one, Example):
+                    yield one
+                else:
+                    unread[number] = one
+
+        given = 0
+        for answer in self.predict(examples()):
+            while given in unread:
+                yield Answer.unread(unread.pop(given))
+                given += 1
+            yield answer
+            given += 1
+        yield from map(Answer.unread, unread.values())
 
     def _answer(self, examples: Sequence[Example]) -> list[Answer]:
         answers: list[Answer | None] = [None] * len(examples)
