@@ -415,3 +415,36 @@ def test_a_test_of_one_s_own_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"data\.split has a second share, for test, but test is given"):
         given_corpus(given, {"train": EXAMPLES, "test": EXAMPLES[:3]}, silent)
     assert given_corpus(given, {"train": EXAMPLES, "dev": EXAMPLES[:3]}, silent).test == []
+
+
+# Cells
+
+
+ROW = {"tsv": "{}\t{}\n", "csv": '{},"{}"\n', "jsonl": '{{"t": "{}", "y": "{}"}}\n'}
+
+
+@pytest.mark.parametrize("format", ROW)
+@pytest.mark.parametrize("cell", ["", "  "])
+@pytest.mark.parametrize("kind", ["classify", "regress"])
+def test_an_empty_target_is_named_by_its_line_or_left_out(kind: str, format: str, cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    targets = {"a": "1", "b": cell, "c": "2"}
+    path.write_text("".join(ROW[format].format(*row) for row in targets.items()), encoding="utf-8")
+    columns = {"source": "t", "target": "y"} if format == "jsonl" else {}
+    values: dict[str, Any] = {"task": {"kind": kind}, "data": {"train": str(path), "format": format, **columns}}
+    words = "the class is empty" if kind == "classify" else f"the target {cell!r} is not a number"
+    with pytest.raises(DataError, match=rf"a:2: {words}.*\(data\.on_error"):
+        read_part(recipe_from(values), [str(path)])
+    values["data"]["on_error"] = "skip"
+    said: list[str] = []
+    left = read_part(recipe_from(values), [str(path)], said.append)
+    assert [example.words for example in left] == [("a",), ("c",)]
+    assert len(said) == 1 and said[0].startswith(f"left out: {path}:2: {words}")
+
+
+@pytest.mark.parametrize("word", ["null", "NA", "None", "nan", "n/a", "false"])
+def test_a_class_may_be_called_anything(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(f"a\t{word}\n{word}\tx\n", encoding="utf-8")
+    found = read_part(recipe(str(path), task={"kind": "classify"}), [str(path)])
+    assert [one.labels["2"] for one in found] == [(word,), ("x",)] and found[1].words[0] in (word, "n")

@@ -118,13 +118,15 @@ def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]
 
 
 def _learnt(recipe: Recipe, labels: Sequence[str | None], example: Example) -> tuple[str | None, ...]:
-    """What is learnt of a column: ignored labels are unknown, spans are in the output's scheme; and where numbers are
-    learnt or scored, each target must be one."""
+    """What is learnt of a column: ignored labels are unknown, spans are in the output's scheme; and what is learnt or
+    scored must be there: a number that is one, a class that is not empty."""
     labels = tuple(None if label in recipe.data.ignore else label for label in labels)
     if recipe.task.kind == "regress":
         for value in labels:
             if value is not None:
                 number(value, example.place)
+    if recipe.task.kind == "classify" and any(label is not None and not label.strip() for label in labels):
+        raise DataError(f"{example.place}: the class is empty; give it one, or take the line out")
     if recipe.data.scheme != "none":
         return converted(labels, recipe.data.scheme, recipe.output.scheme, example.place)
     return labels

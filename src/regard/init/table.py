@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from itertools import islice
 
 from regard.data.lines import read_lines
 from regard.data.reading import guess_table
-from regard.data.table import Csv, JsonLines, Table, Tsv
+from regard.data.table import Csv, JsonLines, Table, Tsv, parsed
 from regard.data.text import at_spaces
 from regard.errors import DataError
 
@@ -67,10 +66,10 @@ def _json_rows(path: str) -> tuple[list[str], list[list[str]]]:
     for number, line in islice(read_lines(path), _LOOKED_AT):
         if line.strip():
             try:
-                values.append(json.loads(line))
+                values.append(parsed(line))
             except ValueError as error:
                 raise DataError(f"{path}, line {number}: this is no JSON: {error}") from None
-    names = [name for name, value in values[0].items() if isinstance(value, str | int | float)]
+    names = [name for name, value in values[0].items() if isinstance(value, str)]
     return names, [[str(row.get(name, "")) for name in names] for row in values]
 
 
