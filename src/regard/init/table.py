@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from regard.data.lines import read_lines
-from regard.data.reading import guess_table
+from regard.data.reading import PAIR_READERS, guess_table
 from regard.data.table import Csv, JsonLines, Table, Tsv, parsed
 from regard.data.text import at_spaces
 from regard.errors import DataError
@@ -36,6 +36,10 @@ def look_at_table(
     """The text is the column with the longest cells, the target that with the fewest different ones (or with numbers);
     columns that are given are left as they are."""
     found = guess_table(path) if format == "guess" else format
+    if found in PAIR_READERS:
+        raise DataError(
+            f'init looks at one file for each part; in a recipe, data.format = "{found}" names two for each'
+        )
     if found not in ("tsv", "csv", "jsonl"):
         raise DataError(f"{path} looks like plain text; a text and its target are read from TSV, CSV or JSON lines")
     names, rows = _json_rows(path) if found == "jsonl" else _rows(path, found)
