@@ -11,6 +11,7 @@ import pytest
 import regard
 from regard.attention import NORMALIZERS, POSITIONS, SCORES
 from regard.build import ENCODERS
+from regard.data.dividing import DIVISIONS
 from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.text import SPLITS
@@ -48,6 +49,7 @@ TABLES = {
     "data.format": ["guess", *READERS],
     "input.tokens": TOKENIZERS,
     "input.split": SPLITS,
+    "data.split_by": DIVISIONS,
     "data.scheme": FILE_SCHEMES,
     "output.scheme": SCHEMES,
     "model.encoder": ENCODERS,

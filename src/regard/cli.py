@@ -112,6 +112,12 @@ def predict(
     run: RunFolder,
     file: Annotated[str, typer.Argument(help="A file, or - for the standard input.")] = "-",
     format: Annotated[str, typer.Option("--format", help="conllu, columns or text; guessed if not given.")] = "guess",
+    on_error: Annotated[
+        str | None,
+        typer.Option(
+            "--on-error", help="At an item that cannot be read: stop, or skip (an empty line); as the recipe."
+        ),
+    ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="How sure the model is of each.")] = False,
     as_json: Json = False,
     trust_code: TrustCode = False,
@@ -122,8 +128,11 @@ def predict(
     loaded = load(run, trust_code=trust_code)
     reader = loaded.reader(file, format)
     _say(f"{'the standard input' if file == '-' else file} is read as {reader.name}; --format says otherwise")
-    for answer in _progressing(loaded.predictor.predict(loaded.read(file, reader))):
-        if as_json:
+    for answer in _progressing(loaded.answers_in(file, reader, on_error=on_error)):
+        if answer.error is not None:
+            _say(f"left out: {answer.error}")
+            _print_json({"error": str(answer.error)}) if as_json else print()
+        elif as_json:
             _print_json(_as_json(answer, loaded.predictor.whole, probabilities))
         elif probabilities:
             print(_with_probabilities(answer, loaded.predictor.whole))

@@ -13,7 +13,7 @@ from regard.data.batching import Item, batches
 from regard.data.example import Example
 from regard.data.target import Target, Texts
 from regard.data.tokenizer import Tokenizer
-from regard.errors import ShapeError
+from regard.errors import DataError, ShapeError
 from regard.models.answering import Answered, Answering
 from regard.models.generate import Writer
 from regard.models.model import EncoderDecoderModel, EncoderModel
@@ -30,6 +30,7 @@ class Answer:
     columns:       for each target column, an answer for each word, or one for the whole
     probabilities: for each target column with labels or texts, how probable the model holds each of those answers
     cut:           whether a text was stopped before its end, being longer than it may be
+    error:         why there is no answer, where the item could not be read
     """
 
     words: tuple[str, ...]
@@ -37,10 +38,18 @@ class Answer:
     probabilities: Mapping[str, tuple[float, ...]]
     example: Example = field(repr=False, compare=False)
     cut: bool = False
+    error: DataError | None = None
+
+    @classmethod
+    def unread(cls, error: DataError) -> Answer:
+        """What stands in the place of an item that could not be read."""
+        return cls((), {}, {}, Example(()), error=error)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The answers of the first target column: a label for each word."""
+        if self.error is not None:
+            raise self.error
         return next(iter(self.columns.values()))
 
     @property
@@ -116,6 +125,26 @@ class Predictor:
         examples = iter(examples)
         while chunk := list(islice(examples, _AT_A_TIME)):
             yield from self._answer(chunk)
+
+    def predict_in_place(self, found: Iterable[Example | DataError]) -> Iterator[Answer]:
+        """An answer for each example; what could not be read keeps its place among them."""
+        unread: dict[int, DataError] = {}
+
+        def examples() -> Iterator[Example]:
+            for number, one in enumerate(found):
+                if isinstance(one, Example):
+                    yield one
+                else:
+                    unread[number] = one
+
+        given = 0
+        for answer in self.predict(examples()):
+            while given in unread:
+                yield Answer.unread(unread.pop(given))
+                given += 1
+            yield answer
+            given += 1
+        yield from map(Answer.unread, unread.values())
 
     def _answer(self, examples: Sequence[Example]) -> list[Answer]:
         answers: list[Answer | None] = [None] * len(examples)

@@ -133,6 +133,7 @@ USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "model.pooling": {"task": {"kind": "classify"}},
     "data.format": {"data": {"train": ["a", "b"]}},
     "data.scheme": {"output": {"scheme": "IOBES"}},
+    "data.split_by": {"task": {"kind": "classify"}, "data": {"split_column": "a"}},
 }
 # A task that has the metric.
 TASK_OF = {metric: kind for kind, metrics in TASK_METRICS.items() for metric in metrics}
@@ -145,6 +146,8 @@ def test_every_allowed_name_is_accepted(setting: str) -> None:
         others = {"task": {"kind": TASK_OF[name]}} if setting == "train.metric" else USED_WITH.get(setting, {})
         if name == "span_f1":
             others = {**others, "output": {"scheme": "IOB2"}}
+        if name in ("chance", "lines"):
+            others = {}
         recipe = given(**{**others, section: {key: name, **others.get(section, {})}})
         assert getattr(getattr(recipe, section), key) == name
 
@@ -431,6 +434,14 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         {"data": {"dev": "b", "split": 0.2}},
         "data.split is not used with data.dev, which is given",
     ),
+    "split by beside dev": (
+        {"data": {"dev": "b", "split_by": "lines"}},
+        "data.split_by is not used with data.dev, which is given",
+    ),
+    "column of a split by lines": (
+        {"task": {"kind": "classify"}, "data": {"split_by": "lines", "split_column": "who"}},
+        "data.split_column is not used with data.split_by = lines",
+    ),
     "smoothing with crf": (
         {"output": {"crf": True}, "train": {"label_smoothing": 0.1}},
         "train.label_smoothing is not used with output.crf = true",
@@ -580,6 +591,55 @@ def test_faults_in_yaml_are_named_the_same_way(text: str, words: list[str], tmp_
 def test_what_is_not_yaml_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
     [line] = said(text, tmp_path, "recipe.yaml")
     assert line.startswith("recipe.yaml is not YAML: ") and "line" in line
+
+
+SPLITS: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
+    "three shares": (
+        {"data": {"split": [0.1, 0.1, 0.1]}},
+        "data.split is [0.1, 0.1, 0.1], but must be one share (for dev) or two (for dev and test), together less than "
+        "1",
+    ),
+    "no share": ({"data": {"split": []}}, "data.split is [], but must be one share (for dev) or two"),
+    "all": ({"data": {"split": [0.5, 0.5]}}, "data.split is [0.5, 0.5], but must be one share (for dev) or two"),
+    "a whole": ({"data": {"split": 1}}, "data.split is 1, but must be less than 1"),
+    "nothing": ({"data": {"split": [0.1, 0.0]}}, "data.split is 0.0, but must be greater than 0"),
+    "test twice": (
+        {"data": {"split": [0.1, 0.1], "test": "b"}},
+        "data.split has a second share, for test, but data.test is given; give one share",
+    ),
+    "more than every second": (
+        {"data": {"split": [0.1, 0.6], "split_by": "lines"}},
+        "data.split is 0.6, but data.split_by = lines sets aside every n-th item, at most 0.5",
+    ),
+    "no column": (
+        {"task": {"kind": "classify"}, "data": {"split_by": "column"}},
+        "data.split_by is column, but data.split_column names none",
+    ),
+    "a column of words": (
+        {"data": {"split_by": "column", "split_column": 3}},
+        "data.split_by is column, which tables have; with task.kind = label there is none",
+    ),
+    "a column of parallel files": (
+        {
+            "task": {"kind": "classify"},
+            "data": {"split_by": "column", "split_column": 3, "format": "parallel", "train": ["a", "b"]},
+        },
+        "data.split_by is column, which tables have; with data.format = parallel there is none",
+    ),
+}
+
+
+@pytest.mark.parametrize(("sections", "words"), SPLITS.values(), ids=SPLITS)
+def test_a_split_that_cannot_be_is_refused_by_name(sections: Mapping[str, Mapping[str, Any]], words: str) -> None:
+    with pytest.raises(RecipeError) as raised:
+        given(**sections)
+    assert str(raised.value).splitlines()[0].startswith(f"recipe: {words}")
+
+
+def test_a_split_may_have_one_share_or_two() -> None:
+    assert given(data={"split": 0.2}).data.split == given(data={"split": [0.2]}).data.split == (0.2,)
+    assert given(data={"split": [0.2, 0.3]}).data.split == (0.2, 0.3)
+    assert given().data.split == (0.1,)
 
 
 @pytest.mark.parametrize("part", ["train", "dev", "test"])

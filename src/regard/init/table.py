@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from regard.data.lines import read_lines
-from regard.data.reading import guess_table
-from regard.data.table import Csv, JsonLines, Table, Tsv
+from regard.data.reading import PAIR_READERS, guess_table
+from regard.data.table import Csv, JsonLines, Table, Tsv, parsed
 from regard.data.text import at_spaces
 from regard.errors import DataError
 
@@ -37,6 +36,10 @@ def look_at_table(
     """The text is the column with the longest cells, the target that with the fewest different ones (or with numbers);
     columns that are given are left as they are."""
     found = guess_table(path) if format == "guess" else format
+    if found in PAIR_READERS:
+        raise DataError(
+            f'init looks at one file for each part; in a recipe, data.format = "{found}" names two for each'
+        )
     if found not in ("tsv", "csv", "jsonl"):
         raise DataError(f"{path} looks like plain text; a text and its target are read from TSV, CSV or JSON lines")
     names, rows = _json_rows(path) if found == "jsonl" else _rows(path, found)
@@ -67,10 +70,10 @@ def _json_rows(path: str) -> tuple[list[str], list[list[str]]]:
     for number, line in islice(read_lines(path), _LOOKED_AT):
         if line.strip():
             try:
-                values.append(json.loads(line))
+                values.append(parsed(line))
             except ValueError as error:
                 raise DataError(f"{path}, line {number}: this is no JSON: {error}") from None
-    names = [name for name, value in values[0].items() if isinstance(value, str | int | float)]
+    names = [name for name, value in values[0].items() if isinstance(value, str)]
     return names, [[str(row.get(name, "")) for name in names] for row in values]
 
 

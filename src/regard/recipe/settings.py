@@ -17,6 +17,7 @@ from regard.errors import nearest
 NAMES: dict[str, tuple[str, ...]] = {
     "task.kind": ("label", "classify", "regress", "seq2seq"),
     "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
+    "data.split_by": ("chance", "lines", "column"),
     "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
@@ -76,6 +77,20 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 Column = str | int
 Columns = Annotated[tuple[Column, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+def _leave_some(shares: tuple[float, ...]) -> tuple[float, ...]:
+    """One share or two, which together are less than all."""
+    if not 1 <= len(shares) <= 2 or sum(shares) >= 1:
+        raise ValueError("must be one share (for dev) or two (for dev and test), together less than 1")
+    return shares
+
+
+Shares = Annotated[
+    tuple[Annotated[float, Field(gt=0.0, lt=1.0)], ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, float) else _as_tuple(value)),
+    AfterValidator(_leave_some),
+]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -124,9 +139,15 @@ class DataSettings(Section):
         None, description="whether a table's first line names its columns; yes where a column is given by its name"
     )
     ignore: Texts = Field((), description="labels that are neither learnt nor scored")
-    split: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
-        0.1, description="the share of train that is set aside when dev is missing"
+    split: Shares = Field(
+        (0.1,), description="the share of train that is set aside when dev is missing; of two, the second is for test"
     )
+    split_by: Annotated[str, _one_of("data.split_by")] = Field(
+        "chance",
+        description="what is set aside: by chance (drawn from train.seed, of each class its share), every n-th of the "
+        "lines, or by a column, all that have the same value there together",
+    )
+    split_column: Column | None = Field(None, description="split_by = column: the column (a name, or a number from 1)")
     scheme: Annotated[str, _one_of("data.scheme")] = Field(
         "none",
         description="how spans are written in the files, where that differs from output.scheme, to which labels are "
@@ -307,7 +328,7 @@ class Recipe(Section):
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
     """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_files(recipe), *_unused(recipe), *_metric(recipe)]
+    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *_unused(recipe), *_metric(recipe)]
 
 
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
@@ -380,6 +401,28 @@ def _files(recipe: Recipe) -> list[tuple[str, str]]:
     ]
 
 
+def _split(recipe: Recipe) -> list[tuple[str, str]]:
+    """What is set aside must be there to be set aside."""
+    data, kind = recipe.data, recipe.task.kind
+    found = []
+    if not data.dev and data.test and len(data.split) > 1:
+        found.append(("data.split", "data.split has a second share, for test, but data.test is given; give one share"))
+    if data.split_by == "lines" and max(data.split) > 0.5:
+        found.append(
+            (
+                "data.split",
+                f"data.split is {max(data.split)}, but data.split_by = lines sets aside every n-th item, at most 0.5",
+            )
+        )
+    if data.split_by == "column":
+        if data.split_column is None:
+            found.append(("data.split_by", "data.split_by is column, but data.split_column names none"))
+        if kind not in WHOLE_TASKS or data.format == "parallel":
+            what = f"task.kind = {kind}" if kind not in WHOLE_TASKS else "data.format = parallel"
+            found.append(("data.split_by", f"data.split_by is column, which tables have; with {what} there is none"))
+    return found
+
+
 def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     kind, metric = recipe.task.kind, recipe.train.metric
     if metric is not None and metric not in TASK_METRICS[kind]:
@@ -438,7 +481,11 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("data", "header", table, f"data.format = {recipe.data.format}"),
         *(("data", name, not parallel, "data.format = parallel") for name in ("source", "target")),
         ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
-        ("data", "split", not recipe.data.dev, "data.dev, which is given"),
+        *(
+            ("data", name, not recipe.data.dev, "data.dev, which is given")
+            for name in ("split", "split_by", "split_column")
+        ),
+        ("data", "split_column", recipe.data.split_by == "column", f"data.split_by = {recipe.data.split_by}"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
     found: dict[str, str] = {}
