@@ -15,7 +15,7 @@ from regard.attention.position import POSITIONS, Position
 from regard.attention.score import SCORES
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
-from regard.data.target import Numbers, Target
+from regard.data.target import Classes, Numbers, Target
 from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.errors import FolderError
 from regard.layers import (
@@ -39,7 +39,7 @@ from regard.models.inputs import (
     WordInput,
 )
 from regard.models.model import EncoderModel
-from regard.models.outputs import CrfHead, Head, Heads, NumberHead, SoftmaxHead
+from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead
 from regard.predict import Predictor
 from regard.recipe.settings import WHOLE_TASKS, ModelSettings, Recipe
 
@@ -53,7 +53,9 @@ def learn_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Tokenizer:
 
 
 def learn_targets(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> dict[str, Target]:
-    """What each target column holds in the training examples: labels, or numbers."""
+    """What each target column holds in the training examples: labels, classes, or numbers."""
+    if recipe.data.separator is not None:
+        return {column: Classes.of(examples, column, recipe.data.separator) for column in columns}
     kind: type[Labels] | type[Numbers] = Numbers if recipe.task.kind == "regress" else Labels
     targets: dict[str, Target] = {column: kind.of(examples, column, recipe.data.ignore) for column in columns}
     if recipe.output.crf:
@@ -153,6 +155,8 @@ def _last_norm(model: ModelSettings) -> nn.Module:
 def _head(recipe: Recipe, target: Target) -> Head:
     if isinstance(target, Numbers):
         return NumberHead(recipe.model.width)
+    if isinstance(target, Classes):
+        return ClassesHead(recipe.model.width, len(target.names))
     assert isinstance(target, Labels)
     labels = target
     if not recipe.output.crf:

@@ -24,7 +24,7 @@ from regard.data.reading import (
     table_reader_for,
 )
 from regard.data.table import Split
-from regard.data.target import number
+from regard.data.target import number, parted
 from regard.data.text import SPLITS
 from regard.errors import DataError
 from regard.recipe.settings import WHOLE_TASKS, Recipe
@@ -74,13 +74,14 @@ def read_part(recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: 
 
 
 def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]:
-    """Ignored labels become unknown; and where numbers are learnt or scored each target must be one.
+    """Ignored labels become unknown, cells of several classes are written in one way, and where numbers are learnt or
+    scored each target must be one.
 
     The first that is none is named; with on_error = "skip" its example is left out.
     """
     checked = []
     for example in examples:
-        labels = {c: tuple(None if v in recipe.data.ignore else v for v in vs) for c, vs in example.labels.items()}
+        labels = {c: tuple(_known(value, recipe) for value in values) for c, values in example.labels.items()}
         try:
             if recipe.task.kind == "regress":
                 for value in (value for values in labels.values() for value in values if value is not None):
@@ -92,6 +93,16 @@ def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]
             continue
         checked.append(replace(example, labels=labels))
     return checked
+
+
+def _known(value: str | None, recipe: Recipe) -> str | None:
+    """A label; None where it is not known or ignored. Of several classes those that are ignored are left out."""
+    separator, ignore = recipe.data.separator, recipe.data.ignore
+    if value is None or value in ignore:
+        return None
+    if separator is None:
+        return value
+    return separator.join(name for name in parted(value, separator) if name not in ignore)
 
 
 def reader_of(
@@ -157,7 +168,8 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     unknown = set(given) - set(PARTS)
     if unknown or not given.get("train"):
         raise DataError(f"data has the parts {', '.join(PARTS)}, of which train must not be empty; found {list(given)}")
-    make = partial(_example, split=splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None)
+    split = splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None
+    make = partial(_example, split=split, separator=recipe.data.separator)
     parts = {
         part: _checked(recipe, [make(pair, part, place) for place, pair in enumerate(given.get(part, ()), 1)], say)
         for part in PARTS
@@ -167,13 +179,15 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     return _split(recipe, parts, columns, digests, say)
 
 
-def _example(pair: Pair, part: str, place: int, split: Split | None) -> Example:
-    """split: how a text becomes words, where the whole has one target"""
+def _example(pair: Pair, part: str, place: int, split: Split | None, separator: str | None) -> Example:
+    """split: how a text becomes words, where the whole has one target; separator: what parts several classes"""
     if isinstance(pair, Example):
         return pair
     words, labels = pair
     if split is not None:
         words = split(words) if isinstance(words, str) else tuple(words)
+        if separator is not None and isinstance(labels, list | tuple | set | frozenset):
+            labels = separator.join(map(str, labels))
         value = None if labels is None else str(labels)
         return Example(words, {PAIRS_COLUMN: (value,)}, Place(part, place), whole=True)
     if len(words) != len(labels):

@@ -15,7 +15,7 @@ from regard.build import build, learn_targets, learn_tokenizer, load_pretrained
 from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
 from regard.data.batching import Batch
 from regard.data.labels import Labels
-from regard.data.target import Numbers, Target
+from regard.data.target import Classes, Numbers, Target
 from regard.errors import FolderError, RegardError
 from regard.folder import (
     CARD,
@@ -37,13 +37,14 @@ from regard.recipe.read import read_recipe, recipe_from
 from regard.recipe.settings import Recipe
 from regard.recipe.write import differences, resolved, values
 from regard.run import Run
-from regard.scoring import floors, score
+from regard.scoring import floors, score, score_answers
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import Scores, shown, shown_interval
 from regard.training.objective import summed_loss
 from regard.training.progress import Several, Stand, Talk
 from regard.training.report import Report, history
+from regard.training.threshold import choose_thresholds
 from regard.training.trainer import Evaluation, Trainer
 
 RUNS = Path("runs")
@@ -249,7 +250,10 @@ class _Training:
         return summed_loss(model.output, model(batch.inputs), batch, self.recipe.train.label_smoothing)
 
     def _evaluate(self) -> Evaluation:
-        found = score(self.predictor, self.corpus.dev, self.recipe.data.ignore, self.recipe.output.scheme)
+        answers = list(self.predictor.predict(self.corpus.dev))
+        if self.recipe.data.separator is not None:
+            answers = choose_thresholds(self.predictor.targets, answers, self.recipe.metric)
+        found = score_answers(self.predictor, answers, self.recipe.data.ignore, self.recipe.output.scheme)
         new = [label for label in found.unseen if label not in self.named]
         if new:
             self.named.update(new)
@@ -293,7 +297,11 @@ class _Training:
         scored = {part: score(best, examples, ignore, scheme) for part, examples in parts.items() if examples}
         numbers = self.recipe.task.kind == "regress"
         apart = {part: found.intervals() for part, found in scored.items()}
-        beside = {part: floors(self.corpus, parts[part], ignore, numbers=numbers, scheme=scheme) for part in scored}
+        separator = self.recipe.data.separator
+        beside = {
+            part: floors(self.corpus, parts[part], ignore, numbers=numbers, scheme=scheme, separator=separator)
+            for part in scored
+        }
         last = list(scored.values())[-1]
         report = Report(
             name=self.folder.name,
@@ -395,6 +403,8 @@ def _described(target: Target) -> str:
     """8 labels, or numbers around 0.3 ± 1.2."""
     if isinstance(target, Numbers):
         return f"numbers around {target.mean:.4g} ± {target.deviation:.4g}"
+    if isinstance(target, Classes):
+        return f"{len(target.names)} classes"
     return f"{len(target.names)} labels" if isinstance(target, Labels) else "answers"
 
 

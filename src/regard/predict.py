@@ -11,7 +11,7 @@ import torch
 
 from regard.data.batching import Item, batches
 from regard.data.example import Example
-from regard.data.target import Target
+from regard.data.target import Certainty, Target
 from regard.data.tokenizer import Tokenizer
 from regard.errors import ShapeError
 from regard.models.model import EncoderModel
@@ -25,12 +25,13 @@ class Answer:
     """An example with what the model answered.
 
     columns:       for each target column, an answer for each word, or one for the whole
-    probabilities: for each target column with labels, how probable the model holds each of those answers
+    probabilities: for each target column with labels, how probable the model holds each of those answers; where an
+                   answer is several classes, how probable it holds each class there is
     """
 
     words: tuple[str, ...]
     columns: Mapping[str, tuple[str, ...]]
-    probabilities: Mapping[str, tuple[float, ...]]
+    probabilities: Mapping[str, tuple[Certainty, ...]]
     example: Example = field(repr=False, compare=False)
 
     @property
@@ -141,7 +142,9 @@ class Predictor:
                 for column, (best, _) in found.items()
             },
             probabilities={
-                column: tuple(certain[row][:answers]) for column, (_, certain) in found.items() if certain is not None
+                column: tuple(map(self.targets[column].certainty, certain[row][:answers]))
+                for column, (_, certain) in found.items()
+                if certain is not None
             },
             example=example,
         )

@@ -50,7 +50,8 @@ def plan(lengths: Sequence[int], budget: int, *, seed: int | None = None, epoch:
 class Item:
     """An example as numbers: what goes in, and what should come out for each target column.
 
-    labels:  for each column the numbers of labels (whole), or measured numbers (not whole)
+    labels:  for each column the numbers of labels (whole), or measured numbers (not whole); where an answer is several
+             classes, 1 or 0 for each class there is
     words:   how many words it has
     answers: how many answers it gets: one for each word, or one
     """
@@ -74,7 +75,8 @@ class Batch:
         lengths: (batch,), how many vectors each item has
         words:   (batch,), how many words each item has
         answers: (batch,), how many answers each item gets
-    labels: for each target column (batch, most answers); IGNORED, or not a number, where nothing is learnt
+    labels: for each target column (batch, most answers), or (batch, classes) where an answer is several classes;
+            IGNORED, or not a number, where nothing is learnt
     items:  which items these are
     """
 

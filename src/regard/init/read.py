@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from regard.data.conllu import COLUMNS
 from regard.data.example import Example
 from regard.data.lines import read_lines
 from regard.data.reading import guess_format, read_examples, reader_for, table_reader_for
+from regard.data.target import parted
 from regard.data.text import at_punctuation
 from regard.errors import RegardError, nearest
 from regard.init.sizes import label_settings, whole_settings
@@ -38,9 +40,19 @@ class Reading:
 
 
 def read_data(
-    task: str, paths: Sequence[str], out: Path, *, target: Sequence[str] = (), source: Sequence[str] = (), format: str
+    task: str,
+    paths: Sequence[str],
+    out: Path,
+    *,
+    target: Sequence[str] = (),
+    source: Sequence[str] = (),
+    format: str,
+    separator: str | None = None,
 ) -> Reading:
-    """Look at one to three files (train, dev, test) and choose settings for them."""
+    """Look at one to three files (train, dev, test) and choose settings for them.
+
+    separator: what parts several classes in a cell
+    """
     if task not in NAMES["task.kind"]:
         raise RegardError(
             f"unknown task {task}; known: {', '.join(NAMES['task.kind'])}{nearest(task, NAMES['task.kind'])}"
@@ -49,12 +61,17 @@ def read_data(
         raise RegardError(f"--data takes the files TRAIN [DEV [TEST]], one to three of them; found {len(paths)}")
     files = dict(zip(PARTS, paths, strict=False))
     columns = {"target": tuple(map(_column, target)), "source": tuple(map(_column, source))}
-    choose = _whole if task in WHOLE_TASKS else _labels
+    if separator is not None and task != "classify":
+        raise RegardError(f"--separator parts the classes of a cell, but a task of kind {task} has none; take it out")
+    choose = partial(_whole, separator=separator) if task in WHOLE_TASKS else _labels
     values, examples, found = choose(task, files, columns, format)
+    if separator is not None:
+        values["data"]["separator"] = separator
+        del values["train"]["label_smoothing"]  # each class is decided on its own: there are no others to spread over
     values["data"] |= {part: (os.path.relpath(path, out.parent),) for part, path in files.items()}
     recipe = recipe_from(values, folder=out.parent)
     told = [f"{path}: {part}, read as {found}" for part, path in files.items()]
-    told += _told(examples, tuple(examples["train"][0].labels))
+    told += _told(examples, tuple(examples["train"][0].labels), separator)
     return Reading(recipe, commented_relative(recipe, values, out), told)
 
 
@@ -72,9 +89,12 @@ def _labels(task: str, files: dict[str, str], columns: dict[str, tuple[str | int
     return {**settings, "task": {"kind": task}, "data": {**settings["data"], **data}}, examples, found
 
 
-def _whole(task: str, files: dict[str, str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+def _whole(
+    task: str, files: dict[str, str], columns: dict[str, tuple[str | int, ...]], format: str, *, separator: str | None
+) -> Chosen:
     """Settings for one class or number for the whole."""
-    table = look_at_table(files["train"], format, columns["source"], columns["target"], numbers=task == "regress")
+    given = (format, columns["source"], columns["target"])
+    table = look_at_table(files["train"], *given, numbers=task == "regress", separator=separator)
     data: dict[str, Any] = {"format": table.format, "source": table.source, "target": table.target}
     if table.format in ("tsv", "csv"):
         data["header"] = table.header
@@ -113,7 +133,7 @@ def _targets(format: str, path: str) -> tuple[str | int, ...]:
     return ("xpos",) if filled["xpos"] and not filled["upos"] else (COLUMNS[3],)
 
 
-def _told(examples: dict[str, list[Example]], columns: Sequence[str]) -> list[str]:
+def _told(examples: dict[str, list[Example]], columns: Sequence[str], separator: str | None) -> list[str]:
     told = []
     for part, of_part in examples.items():
         lengths = sorted(len(example.words) for example in of_part)
@@ -125,9 +145,12 @@ def _told(examples: dict[str, list[Example]], columns: Sequence[str]) -> list[st
     if len(train) == 1 and not train[0].whole:
         told.append("all of train is one sentence: no blank line parts it. For one value a line: classify or regress")
     for column in columns:
-        counts = Counter(label for example in train for label in example.labels[column])
+        cells = [label for example in train for label in example.labels[column]]
+        parts = [name for cell in cells for name in parted(cell or "", separator)] if separator else cells
+        counts = Counter(parts)
         most = ", ".join(f"{label} {count:,}" for label, count in counts.most_common(6))
-        told.append(f"column {column}: {len(counts)} different values, most often {most}")
+        kind = f"classes, {len(parts) / len(cells):.1f} in a cell" if separator else "values"
+        told.append(f"column {column}: {len(counts)} different {kind}, most often {most}")
     told += ["  " + _shown(example, columns[0]) for example in train[:3]]
     return told + duplicates(examples)
 

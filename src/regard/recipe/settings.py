@@ -32,7 +32,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
     "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
-    "train.metric": ("accuracy", "exact", "macro_f1", "span_f1", "pearson", "spearman", "rmse"),
+    "train.metric": ("accuracy", "exact", "macro_f1", "micro_f1", "span_f1", "pearson", "spearman", "rmse"),
     "train.device": ("auto", "cpu", "cuda", "mps"),
 }
 
@@ -66,13 +66,15 @@ Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1)]
 
 
-# Tasks with one answer for the whole item, and the metrics of each task, the first being its own.
+# Tasks with one answer for the whole item, and the metrics of each task, the first being its own; those of classify
+# with a separator, where an item may have several classes, stand apart.
 WHOLE_TASKS = ("classify", "regress")
 TASK_METRICS = {
     "label": ("accuracy", "exact", "span_f1"),
     "classify": ("accuracy", "macro_f1"),
     "regress": ("pearson", "spearman", "rmse"),
 }
+SEVERAL_METRICS = ("micro_f1", "macro_f1", "exact")
 
 
 class Section(BaseModel):
@@ -102,6 +104,11 @@ class DataSettings(Section):
     target: Columns = Field((), description="the columns that are learnt; several get an output each")
     header: bool | None = Field(
         None, description="whether a table's first line names its columns; yes where a column is given by its name"
+    )
+    separator: Text | None = Field(
+        None,
+        description="classify: a target cell may hold several classes, parted by this text; each is then decided on "
+        "its own",
     )
     ignore: Texts = Field((), description="labels that are neither learnt nor scored")
     split: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
@@ -209,7 +216,9 @@ class TrainSettings(Section):
         None, description="updates between evaluations on dev; where not given an epoch, but at least 10 in all"
     )
     metric: Annotated[str, _one_of("train.metric")] | None = Field(
-        None, description="what the best model is chosen by; accuracy of labels or pearson of numbers if not given"
+        None,
+        description="what the best model is chosen by; where not given accuracy of labels, micro_f1 of several "
+        "classes, pearson of numbers",
     )
     patience: Count | None = Field(None, description="stop after so many evaluations without a better score")
     average: Count = Field(1, description="the model is the mean of its weights at the last so many evaluations")
@@ -241,7 +250,12 @@ class Recipe(Section):
     @property
     def metric(self) -> str:
         """What the best model is chosen by."""
-        return self.train.metric or TASK_METRICS[self.task.kind][0]
+        return self.train.metric or self.metrics[0]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What it can be chosen by."""
+        return TASK_METRICS[self.task.kind] if self.data.separator is None else SEVERAL_METRICS
 
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
@@ -280,9 +294,9 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
 
 def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     kind, metric = recipe.task.kind, recipe.train.metric
-    if metric is not None and metric not in TASK_METRICS[kind]:
-        known = ", ".join(TASK_METRICS[kind])
-        return [("train.metric", f"train.metric is {metric}, but a task of kind {kind} has {known}")]
+    if metric is not None and metric not in recipe.metrics:
+        task = f"a task of kind {kind}" + ("" if recipe.data.separator is None else " with data.separator")
+        return [("train.metric", f"train.metric is {metric}, but {task} has {', '.join(recipe.metrics)}")]
     if metric == "span_f1" and recipe.output.scheme == "none":
         return [("train.metric", "train.metric is span_f1, which needs output.scheme to say what a span is")]
     return []
@@ -319,6 +333,8 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("data", "header", table, f"data.format = {recipe.data.format}"),
         ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
         ("data", "split", not recipe.data.dev, "data.dev, which is given"),
+        ("data", "separator", kind == "classify", f"task.kind = {kind}"),
+        ("train", "label_smoothing", recipe.data.separator is None, "data.separator"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
     found: dict[str, str] = {}
