@@ -41,7 +41,7 @@ from regard.scoring import floors, score, score_answers
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import Scores, shown, shown_interval
-from regard.training.objective import summed_loss
+from regard.training.objective import summed_loss, summed_weights, weigh_labels
 from regard.training.progress import Several, Stand, Talk
 from regard.training.report import Report, history
 from regard.training.threshold import choose_thresholds
@@ -191,6 +191,9 @@ class _Training:
         places = [str(example.place) for example in self.corpus.train]
         self._describe_model(device, [item.length for item in items])
         keep = [number for number, item in enumerate(items) if item.words]
+        output, weights = predictor.model.output, self.recipe.train.class_weights
+        if weights != "none":
+            weigh_labels(output, predictor.targets, [self.corpus.train[number] for number in keep], weights)
         return Trainer(
             model=predictor.model,
             items=[items[number] for number in keep],
@@ -202,6 +205,7 @@ class _Training:
             keep=self._keep,
             place=lambda item: places[keep[item]],
             talk=Several(self.talk, _Listener(self)),
+            weight=lambda batches: summed_weights(output, batches),
         )
 
     def _describe_model(self, device: torch.device, lengths: Sequence[int]) -> None:

@@ -465,6 +465,17 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         {"task": {"kind": "classify"}, "data": {"separator": "|"}, "train": {"label_smoothing": 0.1}},
         "train.label_smoothing is not used with data.separator",
     ),
+    **{
+        f"class weights with {reason}": (
+            {**sections, "train": {"class_weights": "balanced"}},
+            f"train.class_weights is not used with {reason}",
+        )
+        for reason, sections in {
+            "task.kind = regress": {"task": {"kind": "regress"}},
+            "output.crf = true": {"output": {"crf": True}},
+            "data.separator": {"task": {"kind": "classify"}, "data": {"separator": "|"}},
+        }.items()
+    },
     "header of JSON lines": (
         {"task": {"kind": "classify"}, "data": {"format": "jsonl", "header": True}},
         "data.header is not used with data.format = jsonl",

@@ -40,6 +40,9 @@ class SoftmaxHead(Head):
         self.project = nn.Linear(width, labels)
         nn.init.xavier_uniform_(self.project.weight)
         nn.init.zeros_(self.project.bias)
+        # How much each label counts in the loss, all the same where None: a matter of training, and not saved.
+        self.label_weights: Tensor | None
+        self.register_buffer("label_weights", None, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (batch, time, width); output: (batch, time, labels)"""
@@ -56,7 +59,12 @@ class SoftmaxHead(Head):
         scores: (batch, time, labels); labels: (batch, time); lengths: (batch,), which labels show by themselves here
         """
         return F.cross_entropy(
-            scores.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing
+            scores.flatten(0, -2),
+            labels.flatten(),
+            self.label_weights,
+            ignore_index=IGNORED,
+            reduction="sum",
+            label_smoothing=smoothing,
         )
 
     def best(self, scores: Tensor, lengths: Tensor) -> Tensor:

@@ -32,6 +32,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
     "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
+    "train.class_weights": ("none", "balanced"),
     "train.metric": ("accuracy", "exact", "macro_f1", "micro_f1", "span_f1", "pearson", "spearman", "rmse"),
     "train.device": ("auto", "cpu", "cuda", "mps"),
 }
@@ -208,6 +209,9 @@ class TrainSettings(Section):
     warmup_steps: Annotated[int, Field(ge=0)] = Field(50, description="updates in which the learning rate rises")
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="how much unused weights shrink")
     label_smoothing: Share = Field(0.0, description="the share of belief that is spread over all labels")
+    class_weights: Annotated[str, _one_of("train.class_weights")] = Field(
+        "none", description="balanced: rare labels weigh more in the loss, so that all labels weigh the same together"
+    )
     clip: Annotated[float, Field(gt=0, allow_inf_nan=True)] = Field(
         1.0, description="longest gradient; longer ones are shortened (inf: none are)"
     )
@@ -335,6 +339,9 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("data", "split", not recipe.data.dev, "data.dev, which is given"),
         ("data", "separator", kind == "classify", f"task.kind = {kind}"),
         ("train", "label_smoothing", recipe.data.separator is None, "data.separator"),
+        ("train", "class_weights", kind != "regress", "task.kind = regress"),
+        ("train", "class_weights", not recipe.output.crf, "output.crf = true"),
+        ("train", "class_weights", recipe.data.separator is None, "data.separator"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
     found: dict[str, str] = {}
