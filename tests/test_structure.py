@@ -22,6 +22,7 @@ from regard.machine import EXTRAS
 from regard.models.gather import POOLINGS
 from regard.recipe import NAMES
 from regard.training.metric import METRICS
+from regard.training.objective import CLASS_WEIGHTS
 from regard.training.schedule import SCHEDULES
 
 PACKAGE = Path(regard.__file__).parent
@@ -61,6 +62,7 @@ TABLES = {
     "model.pooling": POOLINGS,
     "model.norm_place": PLACES,
     "train.schedule": SCHEDULES,
+    "train.class_weights": CLASS_WEIGHTS,
     "train.metric": METRICS,
 }
 

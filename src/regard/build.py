@@ -15,7 +15,7 @@ from regard.attention.position import POSITIONS, Position
 from regard.attention.score import SCORES
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
-from regard.data.target import Numbers, Target, Texts, written_words
+from regard.data.target import Classes, Numbers, Target, Texts, written_words
 from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.data.vocabulary import SPECIAL
 from regard.errors import FolderError
@@ -45,7 +45,7 @@ from regard.models.inputs import (
     WordInput,
 )
 from regard.models.model import EncoderDecoderModel, EncoderModel
-from regard.models.outputs import CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedHead
+from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedHead
 from regard.predict import Predictor
 from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
 
@@ -85,7 +85,9 @@ def learn_texts(recipe: Recipe, examples: Sequence[Example], source: Tokenizer) 
 
 
 def learn_targets(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> dict[str, Target]:
-    """What each target column holds in the training examples: labels, or numbers."""
+    """What each target column holds in the training examples: labels, classes, or numbers."""
+    if recipe.data.separator is not None:
+        return {column: Classes.of(examples, column, recipe.data.separator) for column in columns}
     kind: type[Labels] | type[Numbers] = Numbers if recipe.task.kind == "regress" else Labels
     targets: dict[str, Target] = {column: kind.of(examples, column, recipe.data.ignore) for column in columns}
     if recipe.output.crf:
@@ -232,6 +234,8 @@ def _last_norm(model: ModelSettings) -> nn.Module:
 def _head(recipe: Recipe, target: Target) -> Head:
     if isinstance(target, Numbers):
         return NumberHead(recipe.model.width)
+    if isinstance(target, Classes):
+        return ClassesHead(recipe.model.width, len(target.names))
     assert isinstance(target, Labels)
     labels = target
     if not recipe.output.crf:

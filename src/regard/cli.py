@@ -79,13 +79,15 @@ def init(
     target: Annotated[str, typer.Option("--target", help="Columns to learn, as in upos,feats or 4.")] = "",
     source: Annotated[str, typer.Option("--source", help="The column to read; several are joined.")] = "",
     format: Annotated[str, typer.Option("--format", help="As in data.format; guessed by the contents.")] = "guess",
+    separator: Annotated[str, typer.Option("--separator", help="What parts several classes in a cell.")] = "",
 ) -> None:
     """Look at your data and write a complete, commented recipe for it."""
     from regard.init import read_data
 
     if out.exists():
         raise RegardError(f"{out} exists already; name another file with --out")
-    reading = read_data(task, [*data, *(more or [])], out, target=_names(target), source=_names(source), format=format)
+    columns = {"target": _names(target), "source": _names(source)}
+    reading = read_data(task, [*data, *(more or [])], out, **columns, format=format, separator=separator or None)
     _say("\n".join(reading.told))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(reading.text, encoding="utf-8")
@@ -271,13 +273,20 @@ def _as_json(answer: Answer, whole: bool, probabilities: bool) -> dict[str, Any]
 def _with_probabilities(answer: Answer, whole: bool) -> str:
     """A line for each word (or one for the whole): its answers, each with how sure the model is."""
     columns = [
-        [f"{label} {share:.4f}" for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)]
-        or found
+        [_sure(label, share) for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)] or found
         for name, found in answer.columns.items()
     ]
     if whole:
         return "\t".join(cell for column in columns for cell in column)
     return "".join("\t".join(row) + "\n" for row in zip(answer.words, *columns, strict=True))
+
+
+def _sure(label: str, share: float | Mapping[str, float]) -> str:
+    """A label with how sure the model is of it; or the several classes, then how sure it is of each there is."""
+    if isinstance(share, Mapping):
+        ordered = sorted(share.items(), key=lambda pair: -pair[1])
+        return f"{label}\t" + " ".join(f"{name} {value:.4f}" for name, value in ordered)
+    return f"{label} {share:.4f}"
 
 
 def _progressing(answers: Iterator[Any]) -> Iterator[Any]:

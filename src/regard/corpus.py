@@ -27,7 +27,7 @@ from regard.data.reading import (
 )
 from regard.data.scheme import converted
 from regard.data.table import Split
-from regard.data.target import number
+from regard.data.target import number, parted
 from regard.data.text import SPLITS
 from regard.errors import DataError
 from regard.recipe.settings import WHOLE_TASKS, Recipe
@@ -132,18 +132,30 @@ def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]
 
 
 def _learnt(recipe: Recipe, labels: Sequence[str | None], example: Example) -> tuple[str | None, ...]:
-    """What is learnt of a column: ignored labels are unknown, spans are in the output's scheme; and what is learnt or
-    scored must be there: a number that is one, a class that is not empty."""
-    labels = tuple(None if label in recipe.data.ignore else label for label in labels)
-    if recipe.task.kind == "regress":
+    """What is learnt of a column: ignored labels are unknown, several classes are written in one way, spans are in the
+    output's scheme; and what is learnt or scored must be there: a number that is one, a class that is not empty."""
+    data, kind = recipe.data, recipe.task.kind
+    labels = tuple(_known(label, recipe) for label in labels)
+    if kind == "regress":
         for value in labels:
             if value is not None:
                 number(value, example.place)
-    if recipe.task.kind == "classify" and any(label is not None and not label.strip() for label in labels):
+    one_class = kind == "classify" and data.separator is None
+    if one_class and any(label is not None and not label.strip() for label in labels):
         raise DataError(f"{example.place}: the class is empty; give it one, or take the line out")
-    if recipe.data.scheme != "none":
-        return converted(labels, recipe.data.scheme, recipe.output.scheme, example.place)
+    if data.scheme != "none":
+        return converted(labels, data.scheme, recipe.output.scheme, example.place)
     return labels
+
+
+def _known(value: str | None, recipe: Recipe) -> str | None:
+    """A label; None where it is not known or ignored. Of several classes those that are ignored are left out."""
+    separator, ignore = recipe.data.separator, recipe.data.ignore
+    if value is None or value in ignore:
+        return None
+    if separator is None:
+        return value
+    return separator.join(name for name in parted(value, separator) if name not in ignore)
 
 
 def reader_of(
@@ -234,7 +246,8 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     unknown = set(given) - set(PARTS)
     if unknown or not given.get("train"):
         raise DataError(f"data has the parts {', '.join(PARTS)}, of which train must not be empty; found {list(given)}")
-    make = partial(_example, split=splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None)
+    split = splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None
+    make = partial(_example, split=split, separator=recipe.data.separator)
     parts = {
         part: _checked(recipe, [make(pair, part, place) for place, pair in enumerate(given.get(part, ()), 1)], say)
         for part in PARTS
@@ -244,13 +257,15 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     return _split(recipe, parts, columns, digests, say)
 
 
-def _example(pair: Pair, part: str, place: int, split: Split | None) -> Example:
-    """split: how a text becomes words, where the whole has one target"""
+def _example(pair: Pair, part: str, place: int, split: Split | None, separator: str | None) -> Example:
+    """split: how a text becomes words, where the whole has one target; separator: what parts several classes"""
     if isinstance(pair, Example):
         return pair
     words, labels = pair
     if split is not None:
         words = split(words) if isinstance(words, str) else tuple(words)
+        if separator is not None and isinstance(labels, list | tuple | set | frozenset):
+            labels = separator.join(map(str, labels))
         value = None if labels is None else str(labels)
         return Example(words, {PAIRS_COLUMN: (value,)}, Place(part, place), whole=True)
     if len(words) != len(labels):

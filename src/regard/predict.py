@@ -11,7 +11,7 @@ import torch
 
 from regard.data.batching import Item, batches
 from regard.data.example import Example
-from regard.data.target import Target, Texts
+from regard.data.target import Certainty, Target, Texts
 from regard.data.tokenizer import Tokenizer
 from regard.errors import DataError, ShapeError
 from regard.models.answering import Answered, Answering
@@ -28,14 +28,15 @@ class Answer:
     """An example with what the model answered.
 
     columns:       for each target column, an answer for each word, or one for the whole
-    probabilities: for each target column with labels or texts, how probable the model holds each of those answers
+    probabilities: for each target column with labels or texts, how probable the model holds each of those answers; of
+                   several classes, how probable it holds each class there is
     cut:           whether a text was stopped before its end, being longer than it may be
     error:         why there is no answer, where the item could not be read
     """
 
     words: tuple[str, ...]
     columns: Mapping[str, tuple[str, ...]]
-    probabilities: Mapping[str, tuple[float, ...]]
+    probabilities: Mapping[str, tuple[Certainty, ...]]
     example: Example = field(repr=False, compare=False)
     cut: bool = False
     error: DataError | None = None
@@ -182,7 +183,9 @@ class Predictor:
             words=example.words,
             columns={c: tuple(map(self.targets[c].decode, of_c.best[row][:count])) for c, of_c in found.items()},
             probabilities={
-                c: tuple(of_c.certain[row][:count]) for c, of_c in found.items() if of_c.certain is not None
+                c: tuple(map(self.targets[c].certainty, of_c.certain[row][:count]))
+                for c, of_c in found.items()
+                if of_c.certain is not None
             },
             example=example,
             cut=any(of_c.cut is not None and of_c.cut[row] for of_c in found.values()),

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from regard.errors import RecipeError
 from regard.recipe import NAMES, Recipe, commented, differences, parse_overrides, read_recipe, recipe_from, resolved
-from regard.recipe.settings import ALSO_CALLED, TASK_METRICS, WHOLE_TASKS
+from regard.recipe.settings import ALSO_CALLED, SEVERAL_METRICS, TASK_METRICS, WHOLE_TASKS
 
 SECTIONS: dict[str, type[BaseModel]] = {
     section: field.annotation  # type: ignore[misc]
@@ -61,6 +61,7 @@ RECIPES: dict[str, Mapping[str, Mapping[str, Any]]] = {
         "model": {"pooling": "attention"},
         "train": {"metric": "macro_f1"},
     },
+    "several classes": {"task": {"kind": "classify"}, "data": {"separator": "; "}, "train": {"metric": "exact"}},
     "a number for the whole": {"task": {"kind": "regress"}, "data": {"header": False, "format": "csv"}},
     "letters": {"input": {"tokens": "characters"}},
     "pieces": {"input": {"tokens": "subwords", "size": 300}},
@@ -143,7 +144,13 @@ TASK_OF = {metric: kind for kind, metrics in TASK_METRICS.items() for metric in 
 def test_every_allowed_name_is_accepted(setting: str) -> None:
     section, _, key = setting.partition(".")
     for name in NAMES[setting]:
-        others = {"task": {"kind": TASK_OF[name]}} if setting == "train.metric" else USED_WITH.get(setting, {})
+        others = (
+            {"task": {"kind": TASK_OF.get(name, "classify")}}
+            if setting == "train.metric"
+            else USED_WITH.get(setting, {})
+        )
+        if name == "micro_f1":
+            others = {"task": {"kind": "classify"}, "data": {"separator": "|"}}
         if name == "span_f1":
             others = {**others, "output": {"scheme": "IOB2"}}
         if name in ("chance", "lines"):
@@ -272,8 +279,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "a name misspelt": (
         DATA + '[train]\n\nmetric = "acuracy"\n',
         [
-            "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, span_f1, pearson, "
-            "spearman, rmse; did you mean accuracy?"
+            "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, micro_f1, "
+            "span_f1, pearson, spearman, rmse; did you mean accuracy?"
         ],
     ),
     "a name of one's own misspelt": (
@@ -487,6 +494,28 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         )
         for name in ("source", "target")
     },
+    **{
+        f"separator of {kind}": (
+            {"task": {"kind": kind}, "data": {"separator": "|"}},
+            f"data.separator is not used with task.kind = {kind}",
+        )
+        for kind in ("label", "regress")
+    },
+    "smoothing of several classes": (
+        {"task": {"kind": "classify"}, "data": {"separator": "|"}, "train": {"label_smoothing": 0.1}},
+        "train.label_smoothing is not used with data.separator",
+    ),
+    **{
+        f"class weights with {reason}": (
+            {**sections, "train": {"class_weights": "balanced"}},
+            f"train.class_weights is not used with {reason}",
+        )
+        for reason, sections in {
+            "task.kind = regress": {"task": {"kind": "regress"}},
+            "output.crf = true": {"output": {"crf": True}},
+            "data.separator": {"task": {"kind": "classify"}, "data": {"separator": "|"}},
+        }.items()
+    },
     "header of JSON lines": (
         {"task": {"kind": "classify"}, "data": {"format": "jsonl", "header": True}},
         "data.header is not used with data.format = jsonl",
@@ -510,6 +539,18 @@ def test_a_metric_of_another_task_is_refused(kind: str, metric: str) -> None:
         given(task={"kind": kind}, train={"metric": metric})
     assert str(raised.value) == (
         f"recipe: train.metric is {metric}, but a task of kind {kind} has {', '.join(TASK_METRICS[kind])}"
+    )
+
+
+@pytest.mark.parametrize("metric", [name for name in NAMES["train.metric"] if name not in SEVERAL_METRICS])
+def test_several_classes_have_metrics_of_their_own(metric: str) -> None:
+    several = {"task": {"kind": "classify"}, "data": {"separator": "|"}}
+    assert given(**several).metric == SEVERAL_METRICS[0] == "micro_f1"
+    with pytest.raises(RecipeError) as raised:
+        given(**several, train={"metric": metric})
+    assert str(raised.value) == (
+        f"recipe: train.metric is {metric}, but a task of kind classify with data.separator has "
+        f"{', '.join(SEVERAL_METRICS)}"
     )
 
 

@@ -37,8 +37,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
     "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
+    "train.class_weights": ("none", "balanced"),
     "train.metric": (
-        *("accuracy", "exact", "macro_f1", "span_f1"),
+        *("accuracy", "exact", "macro_f1", "micro_f1", "span_f1"),
         *("pearson", "spearman", "rmse"),
         *("bleu", "chrf", "word_errors", "character_errors", "perplexity"),
     ),
@@ -95,7 +96,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 # Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, and the metrics of each
-# task, the first being its own.
+# task, the first being its own; where an item may have several classes (data.separator), the metrics stand apart.
 WHOLE_TASKS = ("classify", "regress", "seq2seq")
 POOLED_TASKS = ("classify", "regress")
 TASK_METRICS = {
@@ -104,6 +105,7 @@ TASK_METRICS = {
     "regress": ("pearson", "spearman", "rmse"),
     "seq2seq": ("exact", "bleu", "chrf", "word_errors", "character_errors", "perplexity"),
 }
+SEVERAL_METRICS = ("micro_f1", "macro_f1", "exact")
 
 
 class Section(BaseModel):
@@ -137,6 +139,11 @@ class DataSettings(Section):
     target: Columns = Field((), description="the columns that are learnt; several get an output each")
     header: bool | None = Field(
         None, description="whether a table's first line names its columns; yes where a column is given by its name"
+    )
+    separator: Text | None = Field(
+        None,
+        description="classify: a target cell may hold several classes, parted by this text; each is then decided on "
+        "its own",
     )
     ignore: Texts = Field((), description="labels that are neither learnt nor scored")
     split: Shares = Field(
@@ -268,6 +275,9 @@ class TrainSettings(Section):
     warmup_steps: Annotated[int, Field(ge=0)] = Field(50, description="updates in which the learning rate rises")
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="how much unused weights shrink")
     label_smoothing: Share = Field(0.0, description="the share of belief that is spread over all labels")
+    class_weights: Annotated[str, _one_of("train.class_weights")] = Field(
+        "none", description="balanced: rare labels weigh more in the loss, so that all labels weigh the same together"
+    )
     clip: Annotated[float, Field(gt=0, allow_inf_nan=True)] = Field(
         1.0, description="longest gradient; longer ones are shortened (inf: none are)"
     )
@@ -276,7 +286,9 @@ class TrainSettings(Section):
         None, description="updates between evaluations on dev; where not given an epoch, but at least 10 in all"
     )
     metric: Annotated[str, _one_of("train.metric")] | None = Field(
-        None, description="what the best model is chosen by; accuracy of labels or pearson of numbers if not given"
+        None,
+        description="what the best model is chosen by; where not given accuracy of labels, micro_f1 of several "
+        "classes, pearson of numbers",
     )
     patience: Count | None = Field(None, description="stop after so many evaluations without a better score")
     average: Count = Field(1, description="the model is the mean of its weights at the last so many evaluations")
@@ -323,7 +335,12 @@ class Recipe(Section):
     @property
     def metric(self) -> str:
         """What the best model is chosen by."""
-        return self.train.metric or TASK_METRICS[self.task.kind][0]
+        return self.train.metric or self.metrics[0]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What it can be chosen by."""
+        return TASK_METRICS[self.task.kind] if self.data.separator is None else SEVERAL_METRICS
 
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
@@ -425,9 +442,9 @@ def _split(recipe: Recipe) -> list[tuple[str, str]]:
 
 def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     kind, metric = recipe.task.kind, recipe.train.metric
-    if metric is not None and metric not in TASK_METRICS[kind]:
-        known = ", ".join(TASK_METRICS[kind])
-        return [("train.metric", f"train.metric is {metric}, but a task of kind {kind} has {known}")]
+    if metric is not None and metric not in recipe.metrics:
+        task = f"a task of kind {kind}" + ("" if recipe.data.separator is None else " with data.separator")
+        return [("train.metric", f"train.metric is {metric}, but {task} has {', '.join(recipe.metrics)}")]
     if metric == "span_f1" and recipe.output.scheme == "none":
         return [("train.metric", "train.metric is span_f1, which needs output.scheme to say what a span is")]
     return []
@@ -486,6 +503,11 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
             for name in ("split", "split_by", "split_column")
         ),
         ("data", "split_column", recipe.data.split_by == "column", f"data.split_by = {recipe.data.split_by}"),
+        ("data", "separator", kind == "classify", f"task.kind = {kind}"),
+        ("train", "label_smoothing", recipe.data.separator is None, "data.separator"),
+        ("train", "class_weights", kind in ("label", "classify"), f"task.kind = {kind}"),
+        ("train", "class_weights", not recipe.output.crf, "output.crf = true"),
+        ("train", "class_weights", recipe.data.separator is None, "data.separator"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
     found: dict[str, str] = {}
