@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from regard.attention.normalizer import NORMALIZERS
-from regard.attention.position import POSITIONS, Position
+from regard.attention.position import POSITIONS, Position, Sizes
 from regard.attention.score import SCORES
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
@@ -124,7 +124,7 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
         model.heads,
         head_width=model.head_width,
         key_heads=model.key_heads,
-        score=_named(model.score, SCORES, code)(),
+        score=_named(model.score, SCORES, code).sized(model.heads, _head_width(model), model.scale),
         normalizer=_named(model.normalizer, NORMALIZERS, code)(),
         scale=model.scale,
         dropout=model.attention_dropout,
@@ -132,9 +132,20 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
 
 
 def _position(model: ModelSettings, code: Path | None) -> Position:
-    position = _named(model.position, POSITIONS, code)(model.width, model.longest)
+    sizes = Sizes(
+        width=model.width,
+        heads=model.heads,
+        head_width=_head_width(model),
+        depth=model.depth,
+        longest=model.longest,
+    )
+    position = _named(model.position, POSITIONS, code).sized(sizes)
     assert isinstance(position, Position)
     return position
+
+
+def _head_width(model: ModelSettings) -> int:
+    return model.width // model.heads if model.head_width is None else model.head_width
 
 
 def _feed_forward(model: ModelSettings) -> FeedForward:

@@ -10,8 +10,7 @@ from sharp import (
     BATCH,
     HEADS,
     KEYS,
-    KINDS,
-    LONGEST,
+    KINDS_AT,
     MEMORY_WIDTH,
     QUERIES,
     WIDTH,
@@ -22,6 +21,7 @@ from sharp import (
     draw,
     masks,
     numpy,
+    position_of,
     sharpen,
     stir,
     weights_of,
@@ -31,7 +31,7 @@ from regard.attention import NORMALIZERS, POSITIONS, SCORES, Mask
 from regard.errors import ShapeError
 from regard.layers import MultiHeadAttention
 
-module = importlib.import_module("regard.attention.attend")
+module = importlib.import_module("regard.attention.question")
 
 X = draw(BATCH, KEYS, WIDTH, dtype=torch.float64)
 MEMORY = draw(BATCH, KEYS, MEMORY_WIDTH, seed=1, dtype=torch.float64)
@@ -55,11 +55,11 @@ def test_the_models_of_these_tests_attend_sharply():
     assert sharp_rows(made().float()) > 0.6
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize(("score", "normalizer"), KINDS)
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
 def test_self_attention_equals_the_reference(score, normalizer, position):
-    attention = made(score=SCORES[score](), normalizer=NORMALIZERS[normalizer]())
-    kind, by_hand = POSITIONS[position](WIDTH, LONGEST), reference.POSITIONS[position]
+    attention = made(score=SCORES[score].sized(HEADS, WIDTH // HEADS), normalizer=NORMALIZERS[normalizer]())
+    whole = position_of(position).double()
+    kind, placed = whole.at(0), reference.POSITIONS[position].of_block(weights_of(whole), 0)
     for name, (mask, said) in masks(KEYS, KEYS).items():
         wanted = reference.multi_head(
             numpy(X),
@@ -67,7 +67,8 @@ def test_self_attention_equals_the_reference(score, normalizer, position):
             weights_of(attention),
             heads=HEADS,
             allowed=reference.may_look(range(KEYS), range(KEYS), batch=BATCH, **said),
-            rotate=lambda heads: by_hand.rotate(heads, range(KEYS)),
+            position=position,
+            placed=placed,
             score=score,
             normalizer=normalizer,
         )

@@ -14,7 +14,7 @@ from sharp import (
     BATCH,
     INNER,
     KEYS,
-    KINDS,
+    KINDS_AT,
     LONGEST,
     MEMORY_WIDTH,
     WIDTH,
@@ -50,8 +50,7 @@ def test_padding_does_not_change_the_answer(kind, position, norm, norm_place):
         padding_does_not_change_the_answer(made.float())
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize(("score", "normalizer"), KINDS)
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
 def test_padding_does_not_change_the_answer_for_any_score(score, normalizer, position):
     made = encoder(score=score, normalizer=normalizer, position=position, key_heads=1, head_width=5)
     padding_does_not_change_the_answer(made.double())

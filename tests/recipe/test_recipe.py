@@ -262,8 +262,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "a name of one's own misspelt": (
         DATA + '[model]\nscore = "my score"\n',
         [
-            "recipe.toml:4: model.score is 'my score', but must be one of scaled_dot, dot, or file:Class for one of "
-            "your own"
+            "recipe.toml:4: model.score is 'my score', but must be one of scaled_dot, dot, cosine, bilinear, "
+            "additive, or file:Class for one of your own"
         ],
     ),
     "a whole number": (

@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.attention import POSITIONS, Mask
+from regard.attention import POSITIONS, Mask, Sizes
+from regard.attention.position import Sinusoidal
 from regard.layers import (
     NORMS,
     AddNorm,
@@ -31,7 +32,8 @@ def attention_encoder(position: str, depth: int) -> nn.Module:
         think, around = feed_forward()
         return EncoderBlock(MultiHeadAttention(WIDTH, HEADS), think, AddNorm(WIDTH), around)
 
-    made = POSITIONS[position](WIDTH, LONGEST)
+    sizes = Sizes(width=WIDTH, heads=HEADS, head_width=WIDTH // HEADS, depth=depth, longest=LONGEST)
+    made = POSITIONS[position].sized(sizes)
     return Encoder([block() for _ in range(depth)], position=made, norm=NORMS["layer"](WIDTH))
 
 
@@ -147,7 +149,7 @@ class Writer(nn.Module):
             AddNorm(WIDTH),
             around,
         )
-        self.decoder = Decoder([block], position=POSITIONS["sinusoidal"](WIDTH, LONGEST), norm=NORMS["layer"](WIDTH))
+        self.decoder = Decoder([block], position=Sinusoidal(WIDTH), norm=NORMS["layer"](WIDTH))
         self.answer = nn.Linear(WIDTH, SYMBOLS)
 
     def forward(self, source: Tensor, written: Tensor, lengths: Tensor) -> Tensor:
