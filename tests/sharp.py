@@ -64,6 +64,9 @@ def sharpen(model: Module, factor: float = 5.0) -> Module:
                 for projection in (module.query, module.key):
                     if isinstance(projection, nn.Linear):
                         projection.weight.mul_(factor)
+                for norm in (module.query_norm, module.key_norm):
+                    for scale in norm.parameters():
+                        scale.mul_(2)
             if isinstance(module, T5):
                 module.table.mul_(10 * factor)
     return model

@@ -20,6 +20,7 @@ from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettin
 from regard.errors import FolderError
 from regard.layers import (
     NORMS,
+    QUERY_KEY_NORMS,
     AddNorm,
     Encoder,
     EncoderBlock,
@@ -104,6 +105,7 @@ def _attention_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
         position=_position(model, code),
         norm=_last_norm(model),
         dropout=model.dropout,
+        window=(model.window[0], model.window[1]) if model.window else None,
     )
 
 
@@ -124,6 +126,10 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
         model.heads,
         head_width=model.head_width,
         key_heads=model.key_heads,
+        value_width=model.value_width,
+        project=model.projections,
+        query_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
+        key_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
         score=_named(model.score, SCORES, code).sized(model.heads, _head_width(model), model.scale),
         normalizer=_named(model.normalizer, NORMALIZERS, code)(),
         scale=model.scale,
@@ -136,8 +142,11 @@ def _position(model: ModelSettings, code: Path | None) -> Position:
         width=model.width,
         heads=model.heads,
         head_width=_head_width(model),
+        value_width=model.value_width,
         depth=model.depth,
         longest=model.longest,
+        distance=model.distance,
+        turned=model.turned,
     )
     position = _named(model.position, POSITIONS, code).sized(sizes)
     assert isinstance(position, Position)

@@ -28,6 +28,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.score": ("scaled_dot", "dot", "cosine", "bilinear", "additive"),
     "model.normalizer": ("softmax", "relu", "sigmoid", "sparsemax", "entmax15"),
     "model.position": ("none", "sinusoidal", "learned", "floater", "shaw", "t5", "alibi", "rotary", "quadratic"),
+    "model.query_key_norm": ("none", "layer", "rms"),
     "model.pooling": ("mean", "first", "attention"),
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
@@ -58,12 +59,26 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else (value,) if isinstance(value, str | int) else value
 
 
+def _both_sides(value: Any) -> Any:
+    """One number reaches as far to both sides; two are how far back and how far ahead."""
+    if isinstance(value, list):
+        return tuple(value)
+    return (value, value) if isinstance(value, int) else value
+
+
+def _two_or_none(value: tuple[int, ...]) -> tuple[int, ...]:
+    if len(value) not in (0, 2) or any(reach < 0 for reach in value):
+        raise ValueError("must be one number, or two, from 0: how far back and how far ahead")
+    return value
+
+
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 Column = str | int
 Columns = Annotated[tuple[Column, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1)]
+Window = Annotated[tuple[int, ...], BeforeValidator(_both_sides), AfterValidator(_two_or_none)]
 
 
 # Tasks with one answer for the whole item, and the metrics of each task, the first being its own.
@@ -160,6 +175,13 @@ class ModelSettings(Section):
     heads: Count = Field(4, description="attention heads side by side; they must divide width")
     head_width: Count | None = Field(None, description="numbers in a head's vectors; width / heads where not given")
     key_heads: Count | None = Field(None, description="fewer heads for keys and values, shared; heads where not given")
+    value_width: Count | None = Field(None, description="numbers in a head's values; head_width where not given")
+    projections: bool = Field(
+        True, description="whether heads see learned projections; without, each takes its share of the numbers as it is"
+    )
+    query_key_norm: Annotated[str, _one_of("model.query_key_norm")] = Field(
+        "none", description="what keeps each head's queries and keys in bounds"
+    )
     inner: Count | None = Field(None, description="width inside the feed-forward part; 4 * width where not given")
     activation: Annotated[str, _one_of("model.activation")] = Field(
         "gelu", description="the bend inside the feed-forward part"
@@ -170,7 +192,16 @@ class ModelSettings(Section):
     position: Annotated[str, _one_of("model.position")] = Field(
         "rotary", description="how an element knows where it stands"
     )
-    longest: Count = Field(512, description="learned positions: how many there are")
+    longest: Count = Field(
+        512, description="learned: how many positions there are; floater: how many an exported model knows"
+    )
+    distance: Count | None = Field(
+        None, description="shaw, t5: what is further counts as this far; 16 and 128 where not given"
+    )
+    turned: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="rotary: the share of each head's numbers that is turned"
+    )
+    window: Window = Field((), description="how far each element sees, or how far back and ahead: [back, ahead]")
     norm: Annotated[str, _one_of("model.norm")] = Field("layer", description="what keeps the vectors in bounds")
     norm_place: Annotated[str, _one_of("model.norm_place")] = Field(
         "before", description="before each part, or after adding it"
@@ -297,11 +328,17 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         "heads",
         "head_width",
         "key_heads",
+        "value_width",
+        "projections",
+        "query_key_norm",
         "score",
         "normalizer",
         "scale",
         "position",
         "longest",
+        "distance",
+        "turned",
+        "window",
         "attention_dropout",
     )
     rules = [
@@ -317,7 +354,18 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("train", "label_smoothing", kind != "regress", "task.kind = regress"),
         ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         ("data", "header", table, f"data.format = {recipe.data.format}"),
-        ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
+        *(
+            ("model", name, model.position in positions, f"model.position = {model.position}")
+            for name, positions in (
+                ("longest", ("learned", "floater")),
+                ("distance", ("shaw", "t5")),
+                ("turned", ("rotary",)),
+            )
+        ),
+        *(
+            ("model", name, model.projections, "model.projections = false")
+            for name in ("head_width", "key_heads", "value_width")
+        ),
         ("data", "split", not recipe.data.dev, "data.dev, which is given"),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
