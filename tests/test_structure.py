@@ -16,7 +16,7 @@ from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.text import SPLITS
 from regard.data.tokenizer import TOKENIZERS
-from regard.layers import ACTIVATIONS, NORMS
+from regard.layers import ACTIVATIONS, NORMS, QUERY_KEY_NORMS
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
 from regard.models.gather import POOLINGS
@@ -59,6 +59,7 @@ TABLES = {
     "model.normalizer": NORMALIZERS,
     "model.position": POSITIONS,
     "model.norm": NORMS,
+    "model.query_key_norm": QUERY_KEY_NORMS,
     "model.pooling": POOLINGS,
     "model.norm_place": PLACES,
     "train.schedule": SCHEDULES,
@@ -106,7 +107,7 @@ def test_an_import_upwards_would_be_named():
 
 
 def test_attention_knows_only_torch():
-    for path in (PACKAGE / "attention").glob("*.py"):
+    for path in (PACKAGE / "attention").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module:
                 root = node.module.split(".")[0]

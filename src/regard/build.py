@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from regard.attention.normalizer import NORMALIZERS
-from regard.attention.position import POSITIONS, Position
+from regard.attention.position import POSITIONS, Position, Sizes
 from regard.attention.score import SCORES
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
@@ -21,6 +21,7 @@ from regard.data.vocabulary import SPECIAL
 from regard.errors import FolderError
 from regard.layers import (
     NORMS,
+    QUERY_KEY_NORMS,
     AddNorm,
     Decoder,
     DecoderBlock,
@@ -157,7 +158,7 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
             )
             for _ in range(depth)
         ],
-        position=_position(model, code),
+        position=_position(model, code, depth),
         norm=_last_norm(model),
         dropout=model.dropout,
     )
@@ -182,9 +183,10 @@ def _attention_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
             EncoderBlock(_attention(model, code), _feed_forward(model), _add_norm(model), _add_norm(model))
             for _ in range(model.depth)
         ],
-        position=_position(model, code),
+        position=_position(model, code, model.depth),
         norm=_last_norm(model),
         dropout=model.dropout,
+        window=(model.window[0], model.window[1]) if model.window else None,
     )
 
 
@@ -205,17 +207,35 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
         model.heads,
         head_width=model.head_width,
         key_heads=model.key_heads,
-        score=_named(model.score, SCORES, code)(),
+        value_width=model.value_width,
+        project=model.projections,
+        query_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
+        key_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
+        score=_named(model.score, SCORES, code).sized(model.heads, _head_width(model), model.scale),
         normalizer=_named(model.normalizer, NORMALIZERS, code)(),
         scale=model.scale,
         dropout=model.attention_dropout,
     )
 
 
-def _position(model: ModelSettings, code: Path | None) -> Position:
-    position = _named(model.position, POSITIONS, code)(model.width, model.longest)
+def _position(model: ModelSettings, code: Path | None, depth: int) -> Position:
+    sizes = Sizes(
+        width=model.width,
+        heads=model.heads,
+        head_width=_head_width(model),
+        value_width=model.value_width,
+        depth=depth,
+        longest=model.longest,
+        distance=model.distance,
+        turned=model.turned,
+    )
+    position = _named(model.position, POSITIONS, code).sized(sizes)
     assert isinstance(position, Position)
     return position
+
+
+def _head_width(model: ModelSettings) -> int:
+    return model.width // model.heads if model.head_width is None else model.head_width
 
 
 def _feed_forward(model: ModelSettings) -> FeedForward:

@@ -66,6 +66,10 @@ RECIPES: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "letters": {"input": {"tokens": "characters"}},
     "pieces": {"input": {"tokens": "subwords", "size": 300}},
     "pointwise": {"model": {"encoder": "pointwise"}},
+    "attention in other shapes": {
+        "model": {"window": [3, 0], "turned": 0.25, "query_key_norm": "rms", "value_width": 7, "normalizer": "entmax15"}
+    },
+    "attention as it is": {"model": {"projections": False, "window": 5, "position": "t5", "distance": 33}},
     "text that needs care": {"data": {"ignore": ['"', "\\", "#", "é", "a\nb", "\u0301"]}},
 }
 
@@ -283,11 +287,26 @@ BAD: dict[str, tuple[str, list[str]]] = {
             "span_f1, pearson, spearman, rmse; did you mean accuracy?"
         ],
     ),
+    "a window with three sides": (
+        DATA + "[model]\nwindow = [1, 2, 3]\n",
+        [
+            "recipe.toml:4: model.window is [1, 2, 3], but must be one number, or two, from 0: how far back and how far "
+            "ahead"
+        ],
+    ),
+    "a window that is negative": (
+        DATA + "[model]\nwindow = -1\n",
+        ["recipe.toml:4: model.window is -1, but must be one number, or two, from 0: how far back and how far ahead"],
+    ),
+    "a share that is too large": (
+        DATA + "[model]\nturned = 1.5\n",
+        ["recipe.toml:4: model.turned is 1.5, but must be less than or equal to 1"],
+    ),
     "a name of one's own misspelt": (
         DATA + '[model]\nscore = "my score"\n',
         [
-            "recipe.toml:4: model.score is 'my score', but must be one of scaled_dot, dot, or file:Class for one of "
-            "your own"
+            "recipe.toml:4: model.score is 'my score', but must be one of scaled_dot, dot, cosine, bilinear, "
+            "additive, or file:Class for one of your own"
         ],
     ),
     "a whole number": (
@@ -431,7 +450,32 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
             "position": "none",
             "longest": 97,
             "attention_dropout": 0.1,
+            "value_width": 3,
+            "projections": True,
+            "query_key_norm": "none",
+            "distance": 7,
+            "turned": 0.5,
+            "window": 7,
         }.items()
+    },
+    **{
+        f"{name} without projections": (
+            {"model": {"projections": False, name: 1}},
+            f"model.{name} is not used with model.projections = false",
+        )
+        for name in ("head_width", "key_heads", "value_width")
+    },
+    **{
+        f"{name} of {position}": (
+            {"model": {"position": position, name: value}},
+            f"model.{name} is not used with model.position = {position}",
+        )
+        for name, value, position in (
+            ("distance", 7, "alibi"),
+            ("distance", 7, "mine:Own"),
+            ("turned", 0.5, "sinusoidal"),
+            ("longest", 97, "t5"),
+        )
     },
     "longest of rotary": (
         {"model": {"position": "rotary", "longest": 97}},
@@ -766,3 +810,11 @@ def test_a_default_that_is_written_out_is_no_difference() -> None:
 def test_reading_a_recipe_does_not_import_torch() -> None:
     script = "import sys, regard.recipe; assert 'torch' not in sys.modules; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(("given", "read"), [("7", (7, 7)), ("[7, 0]", (7, 0)), ("[]", ())])
+def test_a_window_is_one_number_for_both_sides_or_two(given: str, read: tuple[int, ...], tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text(DATA + f"[model]\nwindow = {given}\n")
+    assert read_recipe(tmp_path / "recipe.toml").model.window == read
+    (tmp_path / "recipe.toml").write_text(DATA)
+    assert read_recipe(tmp_path / "recipe.toml", parse_overrides([f"model.window={given}"])).model.window == read

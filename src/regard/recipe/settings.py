@@ -30,9 +30,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "output.scheme": ("none", "IOB2", "IOBES", "BMES", "BILOU"),
     "model.encoder": ("attention", "pointwise"),
     "model.activation": ("relu", "gelu", "swiglu"),
-    "model.score": ("scaled_dot", "dot"),
-    "model.normalizer": ("softmax",),
-    "model.position": ("none", "sinusoidal", "learned", "rotary"),
+    "model.score": ("scaled_dot", "dot", "cosine", "bilinear", "additive"),
+    "model.normalizer": ("softmax", "relu", "sigmoid", "sparsemax", "entmax15"),
+    "model.position": ("none", "sinusoidal", "learned", "floater", "shaw", "t5", "alibi", "rotary", "quadratic"),
+    "model.query_key_norm": ("none", "layer", "rms"),
     "model.pooling": ("mean", "first", "attention"),
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
@@ -73,6 +74,19 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else (value,) if isinstance(value, str | int) else value
 
 
+def _both_sides(value: Any) -> Any:
+    """One number reaches as far to both sides; two are how far back and how far ahead."""
+    if isinstance(value, list):
+        return tuple(value)
+    return (value, value) if isinstance(value, int) else value
+
+
+def _two_or_none(value: tuple[int, ...]) -> tuple[int, ...]:
+    if len(value) not in (0, 2) or any(reach < 0 for reach in value):
+        raise ValueError("must be one number, or two, from 0: how far back and how far ahead")
+    return value
+
+
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 Column = str | int
@@ -93,6 +107,7 @@ Shares = Annotated[
     AfterValidator(_leave_some),
 ]
 Count = Annotated[int, Field(ge=1)]
+Window = Annotated[tuple[int, ...], BeforeValidator(_both_sides), AfterValidator(_two_or_none)]
 
 
 # Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, and the metrics of each
@@ -234,6 +249,13 @@ class ModelSettings(Section):
     heads: Count = Field(4, description="attention heads side by side; they must divide width")
     head_width: Count | None = Field(None, description="numbers in a head's vectors; width / heads where not given")
     key_heads: Count | None = Field(None, description="fewer heads for keys and values, shared; heads where not given")
+    value_width: Count | None = Field(None, description="numbers in a head's values; head_width where not given")
+    projections: bool = Field(
+        True, description="whether heads see learned projections; without, each takes its share of the numbers as it is"
+    )
+    query_key_norm: Annotated[str, _one_of("model.query_key_norm")] = Field(
+        "none", description="what keeps each head's queries and keys in bounds"
+    )
     inner: Count | None = Field(None, description="width inside the feed-forward part; 4 * width where not given")
     activation: Annotated[str, _one_of("model.activation")] = Field(
         "gelu", description="the bend inside the feed-forward part"
@@ -244,7 +266,16 @@ class ModelSettings(Section):
     position: Annotated[str, _one_of("model.position")] = Field(
         "rotary", description="how an element knows where it stands"
     )
-    longest: Count = Field(512, description="learned positions: how many there are")
+    longest: Count = Field(
+        512, description="learned: how many positions there are; floater: how many an exported model knows"
+    )
+    distance: Count | None = Field(
+        None, description="shaw, t5: what is further counts as this far; 16 and 128 where not given"
+    )
+    turned: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="rotary: the share of each head's numbers that is turned"
+    )
+    window: Window = Field((), description="how far each element sees, or how far back and ahead: [back, ahead]")
     norm: Annotated[str, _one_of("model.norm")] = Field("layer", description="what keeps the vectors in bounds")
     norm_place: Annotated[str, _one_of("model.norm_place")] = Field(
         "before", description="before each part, or after adding it"
@@ -465,11 +496,17 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         "heads",
         "head_width",
         "key_heads",
+        "value_width",
+        "projections",
+        "query_key_norm",
         "score",
         "normalizer",
         "scale",
         "position",
         "longest",
+        "distance",
+        "turned",
+        "window",
         "attention_dropout",
     )
     rules = [
@@ -497,7 +534,6 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         ("data", "header", table, f"data.format = {recipe.data.format}"),
         *(("data", name, not parallel, "data.format = parallel") for name in ("source", "target")),
-        ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
         *(
             ("data", name, not recipe.data.dev, "data.dev, which is given")
             for name in ("split", "split_by", "split_column")
@@ -508,6 +544,18 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("train", "class_weights", kind in ("label", "classify"), f"task.kind = {kind}"),
         ("train", "class_weights", not recipe.output.crf, "output.crf = true"),
         ("train", "class_weights", recipe.data.separator is None, "data.separator"),
+        *(
+            ("model", name, model.position in positions, f"model.position = {model.position}")
+            for name, positions in (
+                ("longest", ("learned", "floater")),
+                ("distance", ("shaw", "t5")),
+                ("turned", ("rotary",)),
+            )
+        ),
+        *(
+            ("model", name, model.projections, "model.projections = false")
+            for name in ("head_width", "key_heads", "value_width")
+        ),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
     found: dict[str, str] = {}
