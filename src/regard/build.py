@@ -33,7 +33,7 @@ from regard.layers import (
     PointwiseEncoder,
 )
 from regard.models.answering import best_of_each
-from regard.models.gather import POOLINGS, EachWord
+from regard.models.gather import POOLINGS, Compared, EachWord, Together
 from regard.models.generate import Writer
 from regard.models.inputs import (
     Affixes,
@@ -113,17 +113,20 @@ def build(
             assert isinstance(texts, Texts)
             writing = _encoder_decoder(recipe, tokenizer, column, texts, code)
             return Predictor(writing, tokenizer, targets, _writer(recipe, writing, column, texts), budget, whole)
-        model = EncoderModel(
-            input=_input(recipe, tokenizer),
-            encoder=ENCODERS[recipe.model.encoder](recipe.model, code),
-            gather=POOLINGS[recipe.model.pooling](recipe.model.width)
-            if recipe.task.kind in POOLED_TASKS
-            else EachWord(),
-            output=Heads(
-                list(targets), [_head(recipe, target) for target in targets.values()], dropout=recipe.model.dropout
-            ),
-        )
-    return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole)
+        input, encoder = _input(recipe, tokenizer), ENCODERS[recipe.model.encoder](recipe.model, code)
+        gather = _gather(recipe)
+        heads = [_head(recipe, target, gather.width) for target in targets.values()]
+        output = Heads(list(targets), heads, dropout=recipe.model.dropout)
+        model = EncoderModel(input, encoder, gather, output)
+    return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole, apart=recipe.model.towers)
+
+
+def _gather(recipe: Recipe) -> EachWord | Together | Compared:
+    model = recipe.model
+    if recipe.task.kind not in POOLED_TASKS:
+        return EachWord(model.width)
+    pool = POOLINGS[model.pooling](model.width)
+    return Compared(pool, model.width) if model.towers else Together(pool, model.width)
 
 
 def _encoder_decoder(
@@ -251,18 +254,18 @@ def _last_norm(model: ModelSettings) -> nn.Module:
     return NORMS[model.norm if model.norm_place == "before" else "none"](model.width)
 
 
-def _head(recipe: Recipe, target: Target) -> Head:
+def _head(recipe: Recipe, target: Target, width: int) -> Head:
     if isinstance(target, Numbers):
-        return NumberHead(recipe.model.width)
+        return NumberHead(width)
     if isinstance(target, Classes):
-        return ClassesHead(recipe.model.width, len(target.names))
+        return ClassesHead(width, len(target.names))
     assert isinstance(target, Labels)
     labels = target
     if not recipe.output.crf:
-        return SoftmaxHead(recipe.model.width, len(labels))
+        return SoftmaxHead(width, len(labels))
     follows, names = SCHEMES[recipe.output.scheme], labels.names
     return CrfHead(
-        recipe.model.width,
+        width,
         len(labels),
         allowed=torch.tensor([[follows(before, label) for label in names] for before in names]),
         begins=torch.tensor([follows(None, label) for label in names]),

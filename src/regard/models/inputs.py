@@ -29,8 +29,9 @@ class InputPart(nn.Module):
         raise NotImplementedError
 
     def mask(self, inputs: Inputs) -> Mask:
-        """Which of the vectors are real."""
-        return Mask.lengths(inputs["lengths"])
+        """Which of the vectors are real; of two texts that are read apart, none looks at the other's."""
+        real = Mask.lengths(inputs["lengths"])
+        return real & Mask.blocks(inputs["texts"]) if "texts" in inputs else real
 
 
 class Embedding(nn.Module):

@@ -283,6 +283,11 @@ class ModelSettings(Section):
     pooling: Annotated[str, _one_of("model.pooling")] = Field(
         "mean", description="classify, regress: how all elements become one"
     )
+    towers: bool = Field(
+        False,
+        description="classify, regress: whether the texts of two source columns are read apart, by one network, and then "
+        "compared; else they are read as one",
+    )
     residual: bool = Field(True, description="whether each part adds to what was there or replaces it")
     dropout: Share = Field(0.1, description="the share of numbers dropped in training, against learning by heart")
     attention_dropout: Share = Field(0.0, description="the share of attention weights dropped in training")
@@ -403,6 +408,13 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
             )
     if recipe.task.kind == "label" and len(recipe.data.source) > 1:
         found.append(("data.source", "data.source names several columns, but a label for each word reads one"))
+    if model.towers and len(recipe.data.source) != 2:
+        found.append(
+            (
+                "model.towers",
+                f"model.towers compares two texts, but data.source names {len(recipe.data.source)} columns; name two",
+            )
+        )
     if recipe.task.kind == "seq2seq":
         found += _sequences(recipe)
     if train.epochs is not None and train.minutes is not None:
@@ -517,7 +529,7 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
             for name in ("character_width", "filters")
         ),
         *(("model", name, model.encoder == "attention", f"model.encoder = {model.encoder}") for name in attention),
-        ("model", "pooling", kind in POOLED_TASKS, f"task.kind = {kind}"),
+        *(("model", name, kind in POOLED_TASKS, f"task.kind = {kind}") for name in ("pooling", "towers")),
         *(("output", name, written, f"task.kind = {kind}") for name in _WRITTEN),
         ("output", "minimum_count", recipe.output.tokens == "words", f"output.tokens = {recipe.output.tokens}"),
         ("output", "lowercase", recipe.output.tokens == "words", f"output.tokens = {recipe.output.tokens}"),
