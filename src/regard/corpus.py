@@ -302,7 +302,7 @@ def _split(
 
 def _set_aside(recipe: Recipe, examples: Sequence[Example], say: Say) -> Sequence[Sequence[Example]]:
     """What is left to learn from, and what is set aside for dev, or for dev and test."""
-    data, classes = recipe.data, recipe.task.kind == "classify"
+    data, classes = recipe.data, recipe.task.kind == "classify" and recipe.data.separator is None
     found = divide(examples, data.split, by=data.split_by, seed=recipe.train.seed, classes=classes)
     counts = " and ".join(str(len(part)) for part in found[1:])
     how = {

@@ -285,8 +285,8 @@ class ModelSettings(Section):
     )
     towers: bool = Field(
         False,
-        description="classify, regress: whether the texts of two source columns are read apart, by one network, and then "
-        "compared; else they are read as one",
+        description="classify, regress: whether the texts of two source columns are read apart, by one network, and "
+        "then compared; else they are read as one",
     )
     residual: bool = Field(True, description="whether each part adds to what was there or replaces it")
     dropout: Share = Field(0.1, description="the share of numbers dropped in training, against learning by heart")
