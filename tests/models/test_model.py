@@ -10,7 +10,15 @@ from regard.data.batching import IGNORED, Item, collate
 from regard.data.tokenizer import SHAPES, TOKENIZERS, TokenizerSettings
 from regard.layers import NORMS
 from regard.models.gather import EachWord
-from regard.models.inputs import Affixes, Embedding, LetterPatterns, PieceInput, WordCharacterInput, WordInput
+from regard.models.inputs import (
+    Affixes,
+    Embedding,
+    LetterPatterns,
+    PieceInput,
+    ScaledEmbedding,
+    WordCharacterInput,
+    WordInput,
+)
 from regard.models.model import EncoderModel
 from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.data.example import Example
-from regard.data.table import SEPARATOR
+from regard.data.vocabulary import SEPARATOR
 
 # The words of a text -> its n-grams.
 Grams = Callable[[Sequence[str]], list[str]]
