@@ -46,7 +46,7 @@ from regard.models.inputs import (
     WordInput,
 )
 from regard.models.model import EncoderDecoderModel, EncoderModel
-from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedHead
+from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedProjection
 from regard.predict import Predictor
 from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
 
@@ -135,13 +135,13 @@ def _encoder_decoder(
     settings, share = recipe.model, recipe.output.share
     written = ScaledEmbedding(texts.start + 1, settings.width)
     table = written.table if share == "all" else None
-    head = SoftmaxHead(settings.width, texts.end + 1) if share == "none" else TiedHead(written.table, texts.end + 1)
+    tied = None if share == "none" else TiedProjection(written.table, texts.end + 1)
     return EncoderDecoderModel(
         input=_input(recipe, tokenizer, table),
         encoder=ENCODERS[settings.encoder](settings, code),
         written=written,
         decoder=_decoder(settings, code),
-        output=Heads([column], [head]),
+        output=Heads([column], [SoftmaxHead(settings.width, texts.end + 1, tied)]),
     )
 
 
