@@ -1,12 +1,17 @@
 """Every command and piece of Python in the README and in docs/ is run, in the order in which a reader meets it."""
 
+import contextlib
 import gzip
+import io
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from test_cli import regard
+
+from regard.recipe import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "README.zh.md")
@@ -115,6 +120,28 @@ def test_the_commands_of_the_results_run(shared_data, tmp_path):
         assert found.status == 0, f"{line}: {found.err}"
         ran.append(line)
     assert len(ran) >= 10
+
+
+def test_the_examples_of_the_page_on_attention_print_what_it_shows():
+    names, shown = {}, 0
+    for (language, lines), (after, printed) in pairwise(blocks("docs/attention.md")):
+        if language == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile("\n".join(lines), "docs/attention.md", "exec"), names)
+            assert after == "text" and [line.rstrip() for line in out.getvalue().splitlines()] == printed
+            shown += 1
+    assert shown >= 10
+
+
+def test_the_page_on_attention_names_everything_that_can_be_chosen():
+    text = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
+    for setting in ("model.score", "model.normalizer", "model.position"):
+        assert setting in text
+        for name in NAMES[setting]:
+            assert f"\n| `{name}` |" in text, name
+    for made in ("lengths", "keys", "causal", "window", "prefix", "blocks", "allowed"):
+        assert f"\n| `Mask.{made}(" in text, made
 
 
 @pytest.mark.parametrize("page", [*PAGES, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
