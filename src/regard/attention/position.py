@@ -19,9 +19,11 @@ class Position(nn.Module):
     different places.
 
     adds_values: whether `values` is overridden (the fused path cannot be taken then).
+    longest:     how many positions there are; None where there is no end of them.
     """
 
     adds_values = False
+    longest: int | None = None
 
     @property
     def speaks(self) -> bool:
@@ -103,6 +105,7 @@ class Learned(Position):
 
     def __init__(self, width: int, longest: int) -> None:
         super().__init__()
+        self.longest = longest
         self.table = nn.Embedding(longest, width)
         # As small as BERT's (Devlin et al. 2019, arXiv:1810.04805), so that what a word is outweighs where it is.
         nn.init.normal_(self.table.weight, std=0.02)
@@ -114,7 +117,7 @@ class Learned(Position):
         furthest = int(positions.max()) + 1 if positions.numel() else 0
         if furthest > self.table.num_embeddings:
             raise ShapeError(
-                f"an input of {furthest} elements is longer than the {self.table.num_embeddings} learned positions; "
+                f"an input of {furthest} elements is longer than the {self.longest} learned positions; "
                 "cut it, or train with a larger model.longest or with position sinusoidal or rotary"
             )
         return x + self.table(positions)
