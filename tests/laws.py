@@ -11,6 +11,8 @@ import reference
 import torch
 from sharp import (
     BATCH,
+    HEAD_WIDTH,
+    HEADS,
     KEYS,
     MEMORY_WIDTH,
     WIDTH,
@@ -19,11 +21,12 @@ from sharp import (
     attention_encoder,
     draw,
     numpy,
+    position_of,
     weights_of,
 )
 from torch import Tensor, nn
 
-from regard.attention import NORMALIZERS, POSITIONS, Mask
+from regard.attention import NORMALIZERS, Mask, attention_weights
 from regard.layers import Decoder, MultiHeadAttention
 
 LENGTHS = (KEYS, 3, 5)
@@ -142,16 +145,21 @@ def the_content_of_padding_does_not_matter(encoder: nn.Module) -> None:
     assert_close(encoder.train()(x, mask)[real], encoder(other, mask)[real], tolerance, "what is real")
 
 
-def moving_everything_changes_no_rotary_weight(kind: str = "rotary") -> None:
-    """Weights of rotary depend on distances: all positions moved by the same, they stay."""
-    queries, keys = 3 * draw(2, 3, 5, 11), draw(2, 3, 7, 11, seed=1)
-    position = POSITIONS[kind](11, 31)
+def moving_everything_changes_no_weight(kind: str) -> None:
+    """Weights depend on distances: all positions moved by the same, they stay; queries alone moved, they do not."""
+    queries, keys = 3 * draw(2, HEADS, 5, HEAD_WIDTH), draw(2, HEADS, 7, HEAD_WIDTH, seed=1)
+    position = position_of(kind).at(1)
 
-    def weights(moved_by: int) -> Tensor:
-        turned = position.rotate(queries, torch.arange(5)[None] + moved_by)
-        return (turned @ position.rotate(keys, torch.arange(7)[None] + moved_by).transpose(-1, -2)).softmax(-1)
+    def weights(moved_queries: int, moved_keys: int) -> Tensor:
+        of_queries, of_keys = torch.arange(5)[None] + moved_queries, torch.arange(7)[None] + moved_keys
+        return attention_weights(
+            position.rotate(queries, of_queries),
+            position.rotate(keys, of_keys),
+            position=position,
+            query_positions=of_queries,
+            key_positions=of_keys,
+        )
 
     for moved_by in (1, 13, 1009):
-        assert_close(weights(moved_by), weights(0), 1e-4, f"moved by {moved_by}")
-    turned = position.rotate(queries, torch.arange(5)[None] + 1)
-    assert_moved((turned @ position.rotate(keys, torch.arange(7)[None]).transpose(-1, -2)).softmax(-1), weights(0))
+        assert_close(weights(moved_by, moved_by), weights(0, 0), 1e-4, f"moved by {moved_by}")
+    assert_moved(weights(1, 0), weights(0, 0))

@@ -11,11 +11,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from types import MappingProxyType
 
 import numpy as np
 
 Array = np.ndarray
 Weights = Mapping[str, Array]
+NOTHING: Weights = MappingProxyType({})
 
 
 def part(weights: Weights, name: str) -> dict[str, Array]:
@@ -34,7 +36,7 @@ def linear(x: Array, weights: Weights) -> Array:
 # --- Attention ------------------------------------------------------------------------------------------------------
 
 
-def dot(queries: Array, keys: Array) -> Array:
+def dot(queries: Array, keys: Array, learned: Weights = NOTHING) -> Array:
     """Query and key fit as well as their dot product says: q · k.
 
     Source: Luong, Pham & Manning 2015, arXiv:1508.04025, section 3.1, "dot".
@@ -43,7 +45,7 @@ def dot(queries: Array, keys: Array) -> Array:
     return np.einsum("...qd,...kd->...qk", queries, keys)
 
 
-def scaled_dot(queries: Array, keys: Array) -> Array:
+def scaled_dot(queries: Array, keys: Array, learned: Weights = NOTHING) -> Array:
     """The dot product, divided by the root of the head width: q · k / sqrt(d_k).
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, equation 1.
@@ -51,7 +53,43 @@ def scaled_dot(queries: Array, keys: Array) -> Array:
     return dot(queries, keys) / math.sqrt(queries.shape[-1])
 
 
-SCORES: dict[str, Callable[[Array, Array], Array]] = {"dot": dot, "scaled_dot": scaled_dot}
+def cosine(queries: Array, keys: Array, learned: Weights = NOTHING) -> Array:
+    """g · q·k / (|q| |k|), g = 10 where none was learned.
+
+    Source: Henry et al. 2020, arXiv:2010.04245, section 3.
+    learned: the logarithm of g, (heads, 1, 1)
+    """
+    lengths = np.linalg.norm(queries, axis=-1)[..., None] * np.linalg.norm(keys, axis=-1)[..., None, :]
+    return np.exp(learned.get("logarithm", math.log(10))) * dot(queries, keys) / lengths
+
+
+def bilinear(queries: Array, keys: Array, learned: Weights = NOTHING) -> Array:
+    """qᵀ W k. Source: Luong, Pham & Manning 2015, section 3.1, "general".
+
+    learned: W, (heads, query_width, key_width)
+    """
+    return np.einsum("bhqc,hcd,bhkd->bhqk", queries, learned["matrix"], keys)
+
+
+def additive(queries: Array, keys: Array, learned: Weights = NOTHING) -> Array:
+    """vᵀ tanh(W q + U k). Source: Bahdanau, Cho & Bengio 2015, arXiv:1409.0473, appendix A.1.2.
+
+    learned: W and U, (heads, width, inner); v, (heads, inner, 1)
+    """
+    scores = np.zeros((*queries.shape[:3], keys.shape[2]))
+    for item, head, i, j in np.ndindex(scores.shape):
+        heard = queries[item, head, i] @ learned["query"][head] + keys[item, head, j] @ learned["key"][head]
+        scores[item, head, i, j] = np.tanh(heard) @ learned["energy"][head, :, 0]
+    return scores
+
+
+SCORES: dict[str, Callable[..., Array]] = {
+    "dot": dot,
+    "scaled_dot": scaled_dot,
+    "cosine": cosine,
+    "bilinear": bilinear,
+    "additive": additive,
+}
 
 
 def softmax(scores: Array, allowed: Array | None = None) -> Array:
@@ -67,7 +105,52 @@ def softmax(scores: Array, allowed: Array | None = None) -> Array:
     return powers / np.where(total == 0, 1.0, total)
 
 
-NORMALIZERS: dict[str, Callable[[Array, Array | None], Array]] = {"softmax": softmax}
+def by_row(scores: Array, allowed: Array | None, weigh: Callable[[Array], Array]) -> Array:
+    """Each row by itself, and of it only the keys that are allowed; the others get 0."""
+    allowed = np.broadcast_to(True if allowed is None else allowed, scores.shape)
+    weights = np.zeros(scores.shape)
+    for row in np.ndindex(scores.shape[:-1]):
+        if allowed[row].any():
+            weights[row][allowed[row]] = weigh(scores[row][allowed[row]])
+    return weights
+
+
+def relu_weights(scores: Array, allowed: Array | None = None) -> Array:
+    """max(0, s_i) / n of n keys. Source: Wortsman et al. 2023, arXiv:2309.08586, section 3."""
+    return by_row(scores, allowed, lambda row: np.maximum(0, row) / len(row))
+
+
+def sigmoid_weights(scores: Array, allowed: Array | None = None) -> Array:
+    """σ(s_i − log n) of n keys. Source: Ramapuram et al. 2024, arXiv:2409.04431, section 3."""
+    return by_row(scores, allowed, lambda row: 1 / (1 + np.exp(-(row - math.log(len(row))))))
+
+
+def summing_to_one(row: Array, weigh: Callable[[Array], Array]) -> Array:
+    """weigh(row − τ) with the τ that makes the sum 1, found by halving an interval."""
+    low, high = row.max() - 2.0, row.max()
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if weigh(row - middle).sum() > 1 else (low, middle)
+    return weigh(row - low)
+
+
+def sparsemax(scores: Array, allowed: Array | None = None) -> Array:
+    """max(0, s_i − τ). Source: Martins & Astudillo 2016, arXiv:1602.02068, proposition 1."""
+    return by_row(scores, allowed, lambda row: summing_to_one(row, lambda above: np.maximum(0, above)))
+
+
+def entmax15(scores: Array, allowed: Array | None = None) -> Array:
+    """max(0, s_i / 2 − τ)². Source: Peters, Niculae & Martins 2019, arXiv:1905.05702, equation 10 with α = 1.5."""
+    return by_row(scores, allowed, lambda row: summing_to_one(row / 2, lambda above: np.maximum(0, above) ** 2))
+
+
+NORMALIZERS: dict[str, Callable[[Array, Array | None], Array]] = {
+    "softmax": softmax,
+    "relu": relu_weights,
+    "sigmoid": sigmoid_weights,
+    "sparsemax": sparsemax,
+    "entmax15": entmax15,
+}
 
 
 def attention(
@@ -79,15 +162,19 @@ def attention(
     normalizer: str = "softmax",
     allowed: Array | None = None,
     bias: Array | float = 0.0,
+    learned: Weights = NOTHING,
+    added_values: Callable[[Array], Array] = lambda weights: np.zeros(1),
 ) -> Array:
     """Each query takes the weighted mean of the values: softmax(Q Kᵀ / sqrt(d_k)) V.
 
     Source: Vaswani et al. 2017, equation 1.
-    queries: (…, queries, head_width); keys: (…, keys, head_width); values: (…, keys, value_width)
-    output:  (…, queries, value_width)
+    queries: (batch, heads, queries, head_width); keys: (batch, heads, keys, head_width)
+    values:  (batch, heads, keys, value_width)
+    learned: the score's numbers; added_values: what the position makes of the weights
+    output:  (batch, heads, queries, value_width)
     """
-    weights = NORMALIZERS[normalizer](SCORES[score](queries, keys) + bias, allowed)
-    return np.einsum("...qk,...kd->...qd", weights, values)
+    weights = NORMALIZERS[normalizer](SCORES[score](queries, keys, learned) + bias, allowed)
+    return np.einsum("...qk,...kd->...qd", weights, values) + added_values(weights)
 
 
 def may_look(
@@ -100,11 +187,15 @@ def may_look(
     before: int | None = None,
     after: int | None = None,
     table: Array | None = None,
+    first: Sequence[int] | None = None,
+    blocks: tuple[Array, Array] | None = None,
 ) -> Array:
     """Who may look at whom, decided for one pair after the other: the key is no padding, stands no more than `before`
-    back and no more than `after` ahead, and the table allows it.
+    back and no more than `after` ahead, it is one of the `first` or not ahead, it is of the same block, and the table
+    allows it.
 
     lengths: so many keys of each item are real; real: (batch, keys); table: broadcasts to (batch, heads, queries, keys)
+    first: one number for each item; blocks: of the queries and of the keys, (batch, time)
     output:  (batch, heads | 1, queries, keys)
     """
     heads = 1 if table is None or table.ndim < 4 else table.shape[1]
@@ -118,6 +209,8 @@ def may_look(
             and (before is None or -ahead <= before)
             and (after is None or ahead <= after)
             and bool(table[item, head, query, key])
+            and (first is None or ahead <= 0 or key_positions[key] < first[item])
+            and (blocks is None or bool(blocks[0][item, query] == blocks[1][item, key]))
         )
     return allowed
 
@@ -165,24 +258,154 @@ def rotary(heads: Array, positions: Sequence[int]) -> Array:
     return np.einsum("tij,bhtj->bhti", turns, heads)
 
 
-@dataclass(frozen=True)
-class Position:
-    """A position kind: what the first block's input becomes, and what queries and keys become.
+def flow(positions: Sequence[int], learned: Weights, block: int) -> Array:
+    """p(t) = p(0) + ∫ h(τ, p(τ)) dτ at t = 0.1 · position, h a network with one inner layer of tanh.
 
-    embed:  (x, positions, learned numbers) -> x;  rotate: (heads, positions) -> heads
+    Source: Liu et al. 2020, arXiv:2003.09229, equation 8; the method of order 4 of Runge and Kutta, with steps of 0.1.
+    output: (time, width)
     """
 
-    embed: Callable[[Array, Sequence[int], Weights], Array] = lambda x, positions, weights: x
-    rotate: Callable[[Array, Sequence[int]], Array] = lambda heads, positions: heads
+    def h(time: float, point: Array) -> Array:
+        inner = np.tanh(linear(np.append(point, time), part(learned, "flow.enter")))
+        return linear(inner, part(learned, "flow.leave"))
+
+    point, step, found = learned["starts"][block], 0.1, []
+    for index in range(max(positions) + 1):
+        found.append(point)
+        time = index * step
+        k1 = h(time, point)
+        k2 = h(time + step / 2, point + step * k1 / 2)
+        k3 = h(time + step / 2, point + step * k2 / 2)
+        k4 = h(time + step, point + step * k3)
+        point = point + step * (k1 / 6 + k2 / 3 + k3 / 3 + k4 / 6)
+    return np.stack([found[position] for position in positions])
+
+
+Places = Sequence[int]
+
+
+def for_pairs(query_places: Places, key_places: Places, number: Callable[[int], Array | float]) -> Array:
+    """What `number` says of how far ahead the key stands, for each pair: (…, queries, keys)."""
+    return np.stack(
+        [np.stack([np.asarray(number(key - query)) for key in key_places], -1) for query in query_places], -2
+    )
+
+
+def shaw_bias(queries: Array, query_places: Places, key_places: Places, learned: Weights) -> Array:
+    """q_i · a^K_ij / sqrt(d_z), a^K_ij = w^K of j − i, clipped. Source: Shaw et al. 2018, arXiv:1803.02155, eq. 4, 5.
+
+    output: (batch, heads, queries, keys)
+    """
+    table = learned["of_keys"]
+    limit = len(table) // 2
+    scores = np.zeros((*queries.shape[:3], len(key_places)))
+    for i, query in enumerate(query_places):
+        for j, key in enumerate(key_places):
+            apart = min(limit, max(-limit, key - query)) + limit
+            scores[:, :, i, j] = queries[:, :, i] @ table[apart] / math.sqrt(queries.shape[-1])
+    return scores
+
+
+def shaw_values(weights: Array, query_places: Places, key_places: Places, learned: Weights) -> Array:
+    """Σ_j α_ij a^V_ij. Source: Shaw et al. 2018, equation 3. Output: (batch, heads, queries, value_width)"""
+    table = learned["of_values"]
+    limit = len(table) // 2
+    output = np.zeros((*weights.shape[:3], table.shape[1]))
+    for i, query in enumerate(query_places):
+        for j, key in enumerate(key_places):
+            apart = min(limit, max(-limit, key - query)) + limit
+            output[:, :, i] += weights[:, :, i, j, None] * table[apart]
+    return output
+
+
+def t5_bucket(ahead: int, *, causal: bool = False, buckets: int = 32, distance: int = 128) -> int:
+    """One bucket for each small distance; then bucket near + k begins where far / near ≥ (distance / near)^(k / wide).
+
+    Source: Raffel et al. 2020, arXiv:1910.10683, section 2.1. In whole numbers, so that no rounding decides.
+    """
+    size = buckets if causal else buckets // 2
+    near, wide = size // 2, size - size // 2
+    far = max(0, -ahead) if causal else abs(ahead)
+    bucket = far
+    if far >= near:
+        steps = [k for k in range(wide) if far**wide * near**k >= distance**k * near**wide]
+        bucket = near + max(steps)
+    return bucket + (size if ahead > 0 and not causal else 0)
+
+
+def t5_bias(queries: Array, query_places: Places, key_places: Places, learned: Weights) -> Array:
+    """The learned number of the bucket and head. Output: (1, heads, queries, keys)"""
+    return for_pairs(query_places, key_places, lambda ahead: learned["table"][:, t5_bucket(ahead)])[None]
+
+
+def alibi_slopes(heads: int) -> list[float]:
+    """2^(−8/n), 2^(−16/n), …; between powers of 2 each second one of twice as many fills up.
+
+    Source: Press, Smith & Lewis 2022, arXiv:2108.12409, section 3 and their code.
+    """
+    power = max(2**k for k in range(heads) if 2**k <= heads)
+    of_power = [2 ** (-8 * n / power) for n in range(1, power + 1)]
+    of_double = [2 ** (-8 * n / (2 * power)) for n in range(1, 2 * power + 1)]
+    return of_power + of_double[::2][: heads - power]
+
+
+def alibi_bias(queries: Array, query_places: Places, key_places: Places, learned: Weights) -> Array:
+    """−m |i − j|. Source: Press, Smith & Lewis 2022, section 3. Output: (1, heads, queries, keys)"""
+    slopes = np.array(alibi_slopes(queries.shape[1]))
+    return for_pairs(query_places, key_places, lambda ahead: -slopes * abs(ahead))[None]
+
+
+def quadratic_bias(queries: Array, query_places: Places, key_places: Places, learned: Weights) -> Array:
+    """−α |δ − Δ|². Source: Cordonnier, Loukas & Jaggi 2020, arXiv:1911.03584, equation 9.
+
+    learned: Δ, (heads, 1); α = log(1 + exp(sharpness)), (heads,). Output: (1, heads, queries, keys)
+    """
+    alpha = np.log1p(np.exp(learned["sharpness"]))
+    return for_pairs(query_places, key_places, lambda ahead: -alpha * (ahead - learned["centre"][:, 0]) ** 2)[None]
+
+
+def nothing(*asked: object) -> Array:
+    return np.zeros((1, 1, 1, 1))
+
+
+@dataclass(frozen=True)
+class Position:
+    """A position kind: what a block's input becomes, what queries and keys become, what scores and values get.
+
+    embed:  (x, positions, learned numbers of the stack, block) -> x;  rotate: (heads, positions) -> heads
+    bias:   (queries, their positions, positions of keys, learned numbers of the block) -> added to the scores
+    values: (weights, the same) -> added to the values
+    by_block: whether each block has learned numbers of its own
+    """
+
+    embed: Callable[[Array, Places, Weights, int], Array] = lambda x, positions, learned, block: x
+    rotate: Callable[[Array, Places], Array] = lambda heads, positions: heads
+    bias: Callable[[Array, Places, Places, Weights], Array] = nothing
+    values: Callable[[Array, Places, Places, Weights], Array] = nothing
+    by_block: bool = False
+
+    def of_block(self, learned: Weights, block: int) -> Weights:
+        return part(learned, f"blocks.{block}") if self.by_block else learned
+
+
+def at_first(add: Callable[[Places, int, Weights], Array]) -> Callable[[Array, Places, Weights, int], Array]:
+    """Something is added to the input of the first block."""
+    return lambda x, positions, learned, block: x + add(positions, x.shape[-1], learned) if block == 0 else x
 
 
 POSITIONS: dict[str, Position] = {
     "none": Position(),
     # x + PE. Source: Vaswani et al. 2017, section 3.5.
-    "sinusoidal": Position(embed=lambda x, positions, weights: x + sinusoidal(positions, x.shape[-1])),
+    "sinusoidal": Position(embed=at_first(lambda positions, width, learned: sinusoidal(positions, width))),
     # x + p, a learned vector for each position. Source: Gehring et al. 2017, arXiv:1705.03122, section 3.1.
-    "learned": Position(embed=lambda x, positions, weights: x + weights["table.weight"][list(positions)]),
+    "learned": Position(embed=at_first(lambda positions, width, learned: learned["table.weight"][list(positions)])),
+    # x + p of the block, at every block. Source: Liu et al. 2020, figure 1.
+    "floater": Position(embed=lambda x, positions, learned, block: x + flow(positions, learned, block)),
+    "shaw": Position(bias=shaw_bias, values=shaw_values, by_block=True),
+    "t5": Position(bias=t5_bias),
+    "alibi": Position(bias=alibi_bias),
     "rotary": Position(rotate=rotary),
+    "quadratic": Position(bias=quadratic_bias, by_block=True),
 }
 
 
@@ -197,38 +420,56 @@ def multi_head(
     heads: int,
     key_heads: int | None = None,
     allowed: Array | None = None,
-    rotate: Callable[[Array], Array] = lambda heads: heads,
+    position: str = "none",
+    placed: Weights = NOTHING,
     score: str = "scaled_dot",
     normalizer: str = "softmax",
+    query_key_norm: str = "none",
+    content: Array | None = None,
 ) -> Array:
     """Concat(head_1, …, head_h) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
     Source: Vaswani et al. 2017, section 3.2.2. Head i looks at the keys and values of number i · key_heads // heads:
-    Ainslie et al. 2023, arXiv:2305.13245, section 2.2.
+    Ainslie et al. 2023, arXiv:2305.13245, section 2.2. Where there are no projections, each head takes its share of
+    the numbers. A norm of queries and keys: Dehghani et al. 2023, arXiv:2302.05442, section 2.
     x: (batch, queries, width); memory: (batch, keys, memory_width); output: (batch, queries, width)
+    content: what values are made from, (batch, keys, content_width); the memory where not given
+    placed:  the position's learned numbers, of this block
     """
     key_heads = heads if key_heads is None else key_heads
+    kind = POSITIONS[position]
+    places, key_places = range(x.shape[1]), range(memory.shape[1])
+
+    def project(vectors: Array, name: str) -> Array:
+        return linear(vectors, part(weights, name)) if f"{name}.weight" in weights else vectors
 
     def split(vectors: Array, count: int) -> Array:
         # (batch, time, count · head_width) -> (batch, count, time, head_width)
         return np.stack(np.split(vectors, count, -1), 1)
 
-    queries = rotate(split(linear(x, part(weights, "query")), heads))
-    keys = rotate(split(linear(memory, part(weights, "key")), key_heads))
-    values = split(linear(memory, part(weights, "value")), key_heads)
+    def enter(vectors: Array, name: str, count: int) -> Array:
+        own = NORMS[query_key_norm](split(project(vectors, name), count), part(weights, f"{name}_norm"))
+        return kind.rotate(own, range(vectors.shape[1]))
+
+    queries, keys = enter(x, "query", heads), enter(memory, "key", key_heads)
+    values = split(project(memory if content is None else content, "value"), key_heads)
+    bias = kind.bias(queries, places, key_places, placed)
     joined = []
     for head in range(heads):
-        mine = head * key_heads // heads
+        mine = [head * key_heads // heads]
         gathered = attention(
-            queries[:, head],
+            queries[:, [head]],
             keys[:, mine],
             values[:, mine],
             score=score,
             normalizer=normalizer,
-            allowed=None if allowed is None else allowed[:, head if allowed.shape[1] > 1 else 0],
+            allowed=None if allowed is None else allowed[:, [head if allowed.shape[1] > 1 else 0]],
+            bias=bias[:, [head if bias.shape[1] > 1 else 0]],
+            learned={name: numbers[[head]] for name, numbers in part(weights, "score").items()},
+            added_values=lambda found: kind.values(found, places, key_places, placed),
         )
-        joined.append(gathered)
-    return linear(np.concatenate(joined, -1), part(weights, "output"))
+        joined.append(gathered[:, 0])
+    return project(np.concatenate(joined, -1), "output")
 
 
 def relu(x: Array) -> Array:
@@ -313,6 +554,7 @@ class Shape:
     position: str = "none"
     score: str = "scaled_dot"
     normalizer: str = "softmax"
+    query_key_norm: str = "none"
 
 
 def around(x: Array, change: Callable[[Array], Array], weights: Weights, shape: Shape) -> Array:
@@ -329,13 +571,12 @@ def around(x: Array, change: Callable[[Array], Array], weights: Weights, shape: 
 
 
 def encoder_block(
-    x: Array, weights: Weights, shape: Shape, *, allowed: Array | None = None, positions: Sequence[int] | None = None
+    x: Array, weights: Weights, shape: Shape, *, allowed: Array | None = None, placed: Weights = NOTHING
 ) -> Array:
     """Self-attention, then the feed-forward network. Source: Vaswani et al. 2017, section 3.1 and figure 1, left.
 
-    x, output: (batch, time, width)
+    x, output: (batch, time, width); placed: the position's learned numbers, of this block
     """
-    places = range(x.shape[1]) if positions is None else positions
 
     def attend(x: Array) -> Array:
         return multi_head(
@@ -345,9 +586,11 @@ def encoder_block(
             heads=shape.heads,
             key_heads=shape.key_heads,
             allowed=allowed,
-            rotate=lambda heads: POSITIONS[shape.position].rotate(heads, places),
+            position=shape.position,
+            placed=placed,
             score=shape.score,
             normalizer=shape.normalizer,
+            query_key_norm=shape.query_key_norm,
         )
 
     def think(x: Array) -> Array:
@@ -358,7 +601,14 @@ def encoder_block(
 
 
 def decoder_block(
-    x: Array, memory: Array, weights: Weights, shape: Shape, *, allowed: Array | None, memory_allowed: Array | None
+    x: Array,
+    memory: Array,
+    weights: Weights,
+    shape: Shape,
+    *,
+    allowed: Array | None,
+    memory_allowed: Array | None,
+    placed: Weights = NOTHING,
 ) -> Array:
     """Causal self-attention, attention to the memory, then the feed-forward network.
 
@@ -377,7 +627,8 @@ def decoder_block(
             heads=shape.heads,
             key_heads=shape.key_heads,
             allowed=allowed,
-            rotate=lambda heads: POSITIONS[shape.position].rotate(heads, places),
+            position=shape.position,
+            placed=placed,
         )
 
     def read(x: Array) -> Array:
@@ -410,13 +661,14 @@ def last_norm(x: Array, weights: Weights, shape: Shape) -> Array:
 
 
 def encoder(x: Array, weights: Weights, shape: Shape, *, allowed: Array | None = None) -> Array:
-    """Positions are added to the input, then block follows block. Source: Vaswani et al. 2017, section 3.1.
+    """Positions are told to the input, then block follows block. Source: Vaswani et al. 2017, section 3.1.
 
     x, output: (batch, time, width)
     """
-    x = POSITIONS[shape.position].embed(x, range(x.shape[1]), part(weights, "position"))
-    for of_block in blocks(weights):
-        x = encoder_block(x, of_block, shape, allowed=allowed)
+    kind, placed = POSITIONS[shape.position], part(weights, "position")
+    for index, of_block in enumerate(blocks(weights)):
+        x = kind.embed(x, range(x.shape[1]), placed, index)
+        x = encoder_block(x, of_block, shape, allowed=allowed, placed=kind.of_block(placed, index))
     return last_norm(x, weights, shape)
 
 
@@ -429,13 +681,22 @@ def decoder(
     allowed: Array | None = None,
     memory_allowed: Array | None = None,
 ) -> Array:
-    """Positions are added to what is written, then block follows block. Source: Vaswani et al. 2017, section 3.1.
+    """Positions are told to what is written, then block follows block. Source: Vaswani et al. 2017, section 3.1.
 
     x, output: (batch, length, width); memory: (batch, time, memory_width)
     """
-    x = POSITIONS[shape.position].embed(x, range(x.shape[1]), part(weights, "position"))
-    for of_block in blocks(weights):
-        x = decoder_block(x, memory, of_block, shape, allowed=allowed, memory_allowed=memory_allowed)
+    kind, placed = POSITIONS[shape.position], part(weights, "position")
+    for index, of_block in enumerate(blocks(weights)):
+        x = kind.embed(x, range(x.shape[1]), placed, index)
+        x = decoder_block(
+            x,
+            memory,
+            of_block,
+            shape,
+            allowed=allowed,
+            memory_allowed=memory_allowed,
+            placed=kind.of_block(placed, index),
+        )
     return last_norm(x, weights, shape)
 
 

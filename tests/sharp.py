@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 import torch
+from pairs import every_pair
 from torch import Tensor, nn
 
-from regard.attention import NORMALIZERS, POSITIONS, SCORES, Mask
+from regard.attention import NORMALIZERS, POSITIONS, SCORES, Mask, Position, Score, Sizes
+from regard.attention.position import T5
 from regard.build import ENCODERS
 from regard.layers import AddNorm, Decoder, DecoderBlock, Encoder, FeedForward, MultiHeadAttention
 from regard.layers.block import NORMS
@@ -60,8 +62,29 @@ def sharpen(model: Module, factor: float = 5.0) -> Module:
         for module in model.modules():
             if isinstance(module, MultiHeadAttention):
                 for projection in (module.query, module.key):
-                    projection.weight.mul_(factor)
+                    if isinstance(projection, nn.Linear):
+                        projection.weight.mul_(factor)
+                for norm in (module.query_norm, module.key_norm):
+                    for scale in norm.parameters():
+                        scale.mul_(2)
+            if isinstance(module, T5):
+                module.table.mul_(10 * factor)
     return model
+
+
+def score_of(name: str, heads: int = HEADS, head_width: int = HEAD_WIDTH) -> Score:
+    """A score of the table, with learned numbers that are no longer those it starts from."""
+    torch.manual_seed(0)
+    return stir(SCORES[name].sized(heads, head_width))
+
+
+def position_of(name: str, **sizes: Any) -> Position:
+    """A position kind of the table, with learned numbers that are no longer those it starts from."""
+    torch.manual_seed(0)
+    given = {"width": WIDTH, "heads": HEADS, "head_width": HEAD_WIDTH, "depth": 2, "longest": LONGEST, "distance": None}
+    if name == "shaw":
+        given["distance"] = 3
+    return sharpen(stir(POSITIONS[name].sized(Sizes(**{**given, **sizes}))))
 
 
 def encoder(kind: str = "attention", *, sharp: bool = True, seed: int = 0, **settings: Any) -> nn.Module:
@@ -103,7 +126,8 @@ def decoder(
         for _ in range(depth)
     ]
     last = NORMS[norm if norm_place == "before" else "none"](WIDTH)
-    return sharpen(Decoder(blocks, position=POSITIONS[position](WIDTH, LONGEST), norm=last, dropout=dropout)).eval()
+    placed = position_of(position, depth=depth)
+    return sharpen(Decoder(blocks, position=placed, norm=last, dropout=dropout)).eval()
 
 
 def assert_close(
@@ -131,6 +155,7 @@ def masks(queries: int, keys: int, *, batch: int = BATCH, heads: int = HEADS) ->
     hidden_item = np.array([keys, 0, 3] * batch)[:batch]
     real = random.random((batch, keys)) < 0.6
     real[:, 0] = True
+    ids = random.integers(0, 2, (batch, keys))
     table = random.random((queries, keys)) < 0.5
     table[1] = False  # this query may see nothing
     by_item = random.random((batch, queries, keys)) < 0.5
@@ -143,6 +168,9 @@ def masks(queries: int, keys: int, *, batch: int = BATCH, heads: int = HEADS) ->
         "lengths": (Mask.lengths(tensor(lengths)), {"lengths": lengths}),
         "an item that may see nothing": (Mask.lengths(tensor(hidden_item)), {"lengths": hidden_item}),
         "window": (Mask.window(2, 1), {"before": 2, "after": 1}),
+        "prefix": (Mask.prefix(3), {"first": [3] * batch}),
+        "prefix of each item": (Mask.prefix(tensor(lengths)), {"first": lengths}),
+        "blocks": (Mask.blocks(tensor(ids), tensor(ids[:, -queries:])), {"blocks": (ids[:, -queries:], ids)}),
         "keys": (Mask.keys(tensor(real)), {"real": real}),
         "table with a row that may see nothing": (Mask.allowed(tensor(table)), {"table": table}),
         "table by item": (Mask.allowed(tensor(by_item)), {"table": by_item[:, None]}),
@@ -156,6 +184,10 @@ def masks(queries: int, keys: int, *, batch: int = BATCH, heads: int = HEADS) ->
             Mask.window(3, 2) & Mask.keys(tensor(real)) & Mask.allowed(tensor(table)),
             {"before": 3, "after": 2, "real": real, "table": table},
         ),
+        "prefix & blocks & lengths": (
+            Mask.prefix(2) & Mask.blocks(tensor(ids), tensor(ids[:, -queries:])) & Mask.lengths(tensor(lengths)),
+            {"first": [2] * batch, "blocks": (ids[:, -queries:], ids), "lengths": lengths},
+        ),
         "all": (
             Mask.window(3, 2)
             & Mask.causal()
@@ -167,8 +199,10 @@ def masks(queries: int, keys: int, *, batch: int = BATCH, heads: int = HEADS) ->
     }
 
 
-# Every score with every normaliser; what has no name in a table is not tested, what is added to one is.
+# Every score with every normaliser, and every pair of these with positions; what has no name in a table is not tested,
+# what is added to one is.
 KINDS = [(score, normalizer) for score in SCORES for normalizer in NORMALIZERS]
+KINDS_AT = [tuple(case.values()) for case in every_pair(score=SCORES, normalizer=NORMALIZERS, position=POSITIONS)]
 
 
 def case(name: str) -> dict:

@@ -1,6 +1,7 @@
 """Inputs that broke other toolkits, through the whole road: train, save, predict, score."""
 
 import hashlib
+import json
 import shutil
 
 import pytest
@@ -8,6 +9,8 @@ import small
 from test_cli import regard
 
 import regard as package
+from regard.data.labels import spans
+from regard.data.scheme import converted
 from regard.errors import DataError
 from regard.training.progress import Talk
 
@@ -237,3 +240,53 @@ def test_the_run_keeps_the_recipe_as_it_was_given(tmp_path):
     path = small.write(tmp_path)
     run = package.train(path, run=tmp_path / "run")
     assert (run.folder / "recipe.toml").read_text() == path.read_text()
+
+
+def test_blank_lines_get_blank_answers_and_shift_nothing(cases, tmp_path):
+    run = package.train(small.recipe(train={"epochs": 0.1}), run=tmp_path / "run", data=small.parts())
+    found = regard("predict", tmp_path / "run", cases / "b38_blank_src.txt")
+    lines = found.out.split("\n")
+    assert found.status == 0 and len(lines) == 7 and lines[6] == ""
+    assert lines[0].startswith("hello/") and lines[5].startswith("bye/") and lines[1:4] == ["", "", ""]
+    given = (cases / "b38_blank_src.txt").read_text(encoding="utf-8").split("\n")[:6]
+    assert [answer.words for answer in run.predict(given)] == [
+        answer.words for answer in run.predict(cases / "b38_blank_src.txt")
+    ]
+
+
+def test_both_spellings_of_a_letter_get_the_same_answer_where_that_is_chosen(cases, tmp_path):
+    given = small.recipe(input={"normalize": "NFC", "tokens": "characters"}, train={"epochs": 0.1})
+    given["input"].pop("word_width")
+    run = package.train(given, run=tmp_path / "run", data=small.parts())
+    (composed,), (decomposed,) = (run.predict(cases / f"b45_{form}.txt") for form in ("nfc", "nfd"))
+    assert composed.words != decomposed.words  # the answer shows the text as it was written
+    assert composed.labels == decomposed.labels
+    assert composed.probabilities["label"] == pytest.approx(decomposed.probabilities["label"], abs=1e-5)
+
+
+def test_what_a_stray_i_means_is_said_by_the_files_scheme_and_not_guessed(cases):
+    case = json.loads((cases / "b51_iob.json").read_text())
+    (gold,), (answered,) = case["gold"], case["pred"]
+    assert spans(gold, "IOB2") == {(0, 2, "P")} and spans(answered, "IOB2") == set()
+    assert spans(converted(answered, "IOB1", "IOB2", "a:1"), "IOB2") == spans(gold, "IOB2")
+    with pytest.raises(DataError, match="word 1: I-P at the beginning does not follow data"):
+        converted(answered, "IOB2", "IOBES", "a:1")
+    (gold,), (answered,) = case["gold2"], case["pred2"]
+    for scheme in ("IOB2", "BMES", "BILOU"):
+        one, other = (spans(converted(labels, "IOBES", scheme, "a:1"), scheme) for labels in (gold, answered))
+        assert (len(one), len(other), len(one & other)) == (2, 1, 0)
+
+
+@pytest.mark.parametrize(("name", "rows"), [("b52_quotes.tsv", 6), ("b52_quoted.csv", 4)])
+def test_quotes_swallow_no_row_on_the_whole_road(name, rows, cases, tmp_path):
+    data = {"train": str(cases / name), "dev": str(cases / name), "source": "text", "target": "label"}
+    given = small.recipe(task={"kind": "classify"}, data=data, train={"epochs": 0.1})
+    run = package.train(given, run=tmp_path / "run")
+    assert run.evaluate(cases / name).scores.items == len(run.predict(cases / name)) == rows
+    found = regard("predict", tmp_path / "run", cases / name)
+    assert found.out.count("\n") == rows
+    kept = regard("evaluate", tmp_path / "run", cases / name)
+    assert kept.status == 0
+    lines = (tmp_path / "run" / "evaluate" / f"{name.split('.')[0]}.tsv").read_text().splitlines()
+    assert len(lines) == rows + 1
+    assert ("two lines" in {line.split("\t")[0] for line in lines}) == (name == "b52_quoted.csv")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from regard.corpus import PAIRS_COLUMN, given_corpus, read_corpus, read_part, set_aside, settled, splitter
+from regard.corpus import PAIRS_COLUMN, given_corpus, read_corpus, read_part, settled, splitter
 from regard.data.example import Example
 from regard.errors import DataError, RegardError
 from regard.recipe import Recipe, recipe_from
@@ -54,25 +54,6 @@ def test_without_dev_a_share_is_set_aside_and_said(tmp_path: Path) -> None:
 
 
 EXAMPLES = [Example((str(number),), {"a": ("x",)}) for number in range(101)]
-
-
-def test_what_is_set_aside_and_the_rest_are_all_in_their_order() -> None:
-    for share in (0.001, 0.1, 0.5, 0.999):
-        rest, chosen = set_aside(EXAMPLES, share, 3)
-        assert rest and chosen and len(chosen) == min(100, max(1, round(share * 101)))
-        assert sorted([*rest, *chosen], key=lambda example: int(example.words[0])) == EXAMPLES
-        for part in (rest, chosen):
-            assert part == sorted(part, key=lambda example: int(example.words[0]))
-
-
-def test_what_is_set_aside_depends_on_the_seed_alone() -> None:
-    assert set_aside(EXAMPLES, 0.1, 3) == set_aside(EXAMPLES, 0.1, 3) != set_aside(EXAMPLES, 0.1, 5)
-
-
-def test_one_example_cannot_be_split() -> None:
-    with pytest.raises(DataError) as raised:
-        set_aside(EXAMPLES[:1], 0.1, 3)
-    assert str(raised.value) == "one example cannot be split into train and dev; give data.dev"
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -353,3 +334,117 @@ def test_labels_that_break_the_files_scheme_are_named_or_left_out(tmp_path: Path
     said: list[str] = []
     assert [example.labels["-1"] for example in read_part(given, given.data.train, said.append)] == [("O",), ("B-X",)]
     assert len(said) == 1 and f"left out: {tmp_path}/{words}" in said[0]
+
+
+# Set aside
+
+
+def table_of(folder: Path, rows: int) -> str:
+    path = folder / "a.tsv"
+    lines = [f"text {n}\t{'xyz'[n % 3]}\tspeaker {n % 13}" for n in range(rows)]
+    path.write_text("\n".join(["text\ty\twho", *lines]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def divided(folder: Path, said: list[str], rows: int = 97, **data: Any) -> Any:
+    given = {"train": table_of(folder, rows), "source": "text", "target": "y", **data}
+    return read_corpus(recipe_from({"task": {"kind": "classify"}, "data": given}), said.append)
+
+
+SET_ASIDE: list[tuple[dict[str, Any], str]] = [
+    ({}, "no dev data: 10 of 97 examples are set aside (data.split, each class by its share)"),
+    (
+        {"split": [0.1, 0.2]},
+        "no dev and no test data: 10 and 19 of 97 examples are set aside (data.split, each class by its share)",
+    ),
+    ({"split": 0.2, "split_by": "lines"}, "no dev data: 19 of 97 examples are set aside (data.split, by lines)"),
+]
+
+
+@pytest.mark.parametrize(("data", "sentence"), SET_ASIDE)
+def test_what_is_set_aside_is_said(data: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    corpus = divided(tmp_path, said, **data)
+    assert said == [sentence]
+    assert len({example.words for part in (corpus.train, corpus.dev, corpus.test) for example in part}) == 97
+
+
+@pytest.mark.parametrize("column", ["who", 3])
+def test_all_of_a_group_are_on_one_side(column: str | int, tmp_path: Path) -> None:
+    said: list[str] = []
+    corpus = divided(
+        tmp_path, said, split=[0.3, 0.3], split_by="column", split_column=column, header=True, source=1, target=2
+    )
+    groups = [{example.group for example in part} for part in (corpus.train, corpus.dev, corpus.test)]
+    assert all(groups) and sum(map(len, groups)) == len(set.union(*groups)) == 13
+    assert said == [
+        f"no dev and no test data: {len(corpus.dev)} and {len(corpus.test)} of 97 examples are set aside "
+        f"(data.split, by the column {column})"
+    ]
+
+
+def test_the_column_that_parts_is_asked_of_train_alone(tmp_path: Path) -> None:
+    (tmp_path / "test.tsv").write_text("text\ty\nno one\tx\n", encoding="utf-8")
+    data = {"split": 0.4, "split_by": "column", "split_column": "who", "test": str(tmp_path / "test.tsv")}
+    corpus = divided(tmp_path, [], **data)
+    assert len(corpus.test) == 1 and corpus.dev
+    with pytest.raises(DataError, match=r"a\.tsv.*there is no column whom; the columns are text, y, who"):
+        divided(tmp_path, [], **{**data, "split_column": "whom"})
+
+
+def test_json_lines_have_groups_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"t": "{n}", "y": "x", "who": {n % 5}}}\n' for n in range(29)), encoding="utf-8")
+    data = {"train": str(path), "source": "t", "target": "y", "split": 0.5, "split_by": "column", "split_column": "who"}
+    corpus = read_corpus(recipe_from({"task": {"kind": "classify"}, "data": data}), silent)
+    assert not {example.group for example in corpus.train} & {example.group for example in corpus.dev}
+
+
+def test_one_s_own_examples_need_groups_to_be_parted_by_them(tmp_path: Path) -> None:
+    data = {"train": "x", "split": 0.5, "split_by": "column", "split_column": "who"}
+    given = recipe_from({"task": {"kind": "classify"}, "data": data})
+    with pytest.raises(DataError, match=r"train:1: data\.split_by is column, but this example has no group"):
+        given_corpus(given, {"train": [("a", "x"), ("b", "y")]}, silent)
+    own = [Example((str(n),), {"y": ("x",)}, whole=True, group=str(n % 7)) for n in range(31)]
+    corpus = given_corpus(given, {"train": own}, silent)
+    assert not {example.group for example in corpus.train} & {example.group for example in corpus.dev}
+
+
+def test_a_test_of_one_s_own_is_not_replaced(tmp_path: Path) -> None:
+    given = recipe("-", data={"split": [0.1, 0.1]})
+    with pytest.raises(DataError, match=r"data\.split has a second share, for test, but test is given"):
+        given_corpus(given, {"train": EXAMPLES, "test": EXAMPLES[:3]}, silent)
+    assert given_corpus(given, {"train": EXAMPLES, "dev": EXAMPLES[:3]}, silent).test == []
+
+
+# Cells
+
+
+ROW = {"tsv": "{}\t{}\n", "csv": '{},"{}"\n', "jsonl": '{{"t": "{}", "y": "{}"}}\n'}
+
+
+@pytest.mark.parametrize("format", ROW)
+@pytest.mark.parametrize("cell", ["", "  "])
+@pytest.mark.parametrize("kind", ["classify", "regress"])
+def test_an_empty_target_is_named_by_its_line_or_left_out(kind: str, format: str, cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    targets = {"a": "1", "b": cell, "c": "2"}
+    path.write_text("".join(ROW[format].format(*row) for row in targets.items()), encoding="utf-8")
+    columns = {"source": "t", "target": "y"} if format == "jsonl" else {}
+    values: dict[str, Any] = {"task": {"kind": kind}, "data": {"train": str(path), "format": format, **columns}}
+    words = "the class is empty" if kind == "classify" else f"the target {cell!r} is not a number"
+    with pytest.raises(DataError, match=rf"a:2: {words}.*\(data\.on_error"):
+        read_part(recipe_from(values), [str(path)])
+    values["data"]["on_error"] = "skip"
+    said: list[str] = []
+    left = read_part(recipe_from(values), [str(path)], said.append)
+    assert [example.words for example in left] == [("a",), ("c",)]
+    assert len(said) == 1 and said[0].startswith(f"left out: {path}:2: {words}")
+
+
+@pytest.mark.parametrize("word", ["null", "NA", "None", "nan", "n/a", "false"])
+def test_a_class_may_be_called_anything(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(f"a\t{word}\n{word}\tx\n", encoding="utf-8")
+    found = read_part(recipe(str(path), task={"kind": "classify"}), [str(path)])
+    assert [one.labels["2"] for one in found] == [(word,), ("x",)] and found[1].words[0] in (word, "n")

@@ -34,6 +34,11 @@ CASES = [
     ("words", {"position": "none", "norm": "batch", "key_heads": 1}, {}),
     ("words+characters", {"norm": "none", "score": "dot", "head_width": 5}, {}),
     ("words", {"residual": False, "depth": 1}, {}),
+    ("words", {"position": "shaw", "normalizer": "entmax15", "window": 3}, {}),
+    ("words", {"position": "floater", "score": "cosine", "normalizer": "sigmoid"}, {}),
+    ("subwords", {"position": "t5", "score": "bilinear", "normalizer": "relu", "window": [5, 0]}, {}),
+    ("words", {"position": "quadratic", "score": "additive", "normalizer": "sparsemax"}, {}),
+    ("words", {"position": "alibi", "projections": False}, {}),
     ("words", {}, {"crf": True}),
     ("subwords", {}, {"crf": True}),
 ]
@@ -125,7 +130,7 @@ def test_a_model_in_training_mode_answers_as_in_evaluation(predictor):
 FAULTS = {
     "the mask is dropped": lambda monkeypatch: monkeypatch.setattr(InputPart, "mask", lambda self, inputs: None),
     "positions count from the end of the batch": lambda monkeypatch: monkeypatch.setattr(
-        "regard.attention.position.sinusoids", _from_the_end
+        "regard.attention.position.sinusoidal.sinusoids", _from_the_end
     ),
     "padding is counted": lambda monkeypatch: monkeypatch.setattr(
         MultiHeadAttention, "forward", _without_mask(MultiHeadAttention.forward)

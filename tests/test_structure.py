@@ -11,16 +11,18 @@ import pytest
 import regard
 from regard.attention import NORMALIZERS, POSITIONS, SCORES
 from regard.build import ENCODERS
+from regard.data.dividing import DIVISIONS
 from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.text import SPLITS
 from regard.data.tokenizer import TOKENIZERS
-from regard.layers import ACTIVATIONS, NORMS
+from regard.layers import ACTIVATIONS, NORMS, QUERY_KEY_NORMS
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
 from regard.models.gather import POOLINGS
 from regard.recipe import NAMES
 from regard.training.metric import METRICS
+from regard.training.objective import CLASS_WEIGHTS
 from regard.training.schedule import SCHEDULES
 
 PACKAGE = Path(regard.__file__).parent
@@ -48,6 +50,7 @@ TABLES = {
     "data.format": ["guess", *READERS],
     "input.tokens": TOKENIZERS,
     "input.split": SPLITS,
+    "data.split_by": DIVISIONS,
     "data.scheme": FILE_SCHEMES,
     "output.scheme": SCHEMES,
     "model.encoder": ENCODERS,
@@ -56,9 +59,11 @@ TABLES = {
     "model.normalizer": NORMALIZERS,
     "model.position": POSITIONS,
     "model.norm": NORMS,
+    "model.query_key_norm": QUERY_KEY_NORMS,
     "model.pooling": POOLINGS,
     "model.norm_place": PLACES,
     "train.schedule": SCHEDULES,
+    "train.class_weights": CLASS_WEIGHTS,
     "train.metric": METRICS,
 }
 
@@ -102,7 +107,7 @@ def test_an_import_upwards_would_be_named():
 
 
 def test_attention_knows_only_torch():
-    for path in (PACKAGE / "attention").glob("*.py"):
+    for path in (PACKAGE / "attention").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module:
                 root = node.module.split(".")[0]

@@ -469,13 +469,15 @@ def test_what_the_user_can_mend_is_one_sentence_and_status_2(name, faulty):
 
 def test_plain_text_cannot_be_evaluated(regressed):
     found = regard("evaluate", "runs/recipe", "lines.txt", folder=regressed)
-    assert found.status == 2 and "lines.txt:2: there is no column text; the columns are left on right" in found.err
+    assert (
+        found.status == 2 and "lines.txt, line 1: there is no column text; the columns are left on right" in found.err
+    )
 
 
 def test_a_table_without_the_target_cannot_be_evaluated(regressed):
     (regressed / "half.tsv").write_text("text\tid\nso good\t7\n")
     found = regard("evaluate", "runs/recipe", "half.tsv", folder=regressed)
-    assert found.status == 2 and "half.tsv:2: there is no column worth; the columns are text, id" in found.err
+    assert found.status == 2 and "half.tsv, line 1: there is no column worth; the columns are text, id" in found.err
 
 
 def test_a_blank_line_in_a_table_is_named(regressed):

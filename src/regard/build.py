@@ -11,16 +11,17 @@ import torch
 from torch import nn
 
 from regard.attention.normalizer import NORMALIZERS
-from regard.attention.position import POSITIONS, Position
+from regard.attention.position import POSITIONS, Position, Sizes
 from regard.attention.score import SCORES
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
-from regard.data.target import Numbers, Target, Texts, written_words
+from regard.data.target import Classes, Numbers, Target, Texts, written_words
 from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.data.vocabulary import SPECIAL
 from regard.errors import FolderError
 from regard.layers import (
     NORMS,
+    QUERY_KEY_NORMS,
     AddNorm,
     Decoder,
     DecoderBlock,
@@ -45,7 +46,7 @@ from regard.models.inputs import (
     WordInput,
 )
 from regard.models.model import EncoderDecoderModel, EncoderModel
-from regard.models.outputs import CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedHead
+from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedHead
 from regard.predict import Predictor
 from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
 
@@ -85,7 +86,9 @@ def learn_texts(recipe: Recipe, examples: Sequence[Example], source: Tokenizer) 
 
 
 def learn_targets(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> dict[str, Target]:
-    """What each target column holds in the training examples: labels, or numbers."""
+    """What each target column holds in the training examples: labels, classes, or numbers."""
+    if recipe.data.separator is not None:
+        return {column: Classes.of(examples, column, recipe.data.separator) for column in columns}
     kind: type[Labels] | type[Numbers] = Numbers if recipe.task.kind == "regress" else Labels
     targets: dict[str, Target] = {column: kind.of(examples, column, recipe.data.ignore) for column in columns}
     if recipe.output.crf:
@@ -155,7 +158,7 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
             )
             for _ in range(depth)
         ],
-        position=_position(model, code),
+        position=_position(model, code, depth),
         norm=_last_norm(model),
         dropout=model.dropout,
     )
@@ -180,9 +183,10 @@ def _attention_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
             EncoderBlock(_attention(model, code), _feed_forward(model), _add_norm(model), _add_norm(model))
             for _ in range(model.depth)
         ],
-        position=_position(model, code),
+        position=_position(model, code, model.depth),
         norm=_last_norm(model),
         dropout=model.dropout,
+        window=(model.window[0], model.window[1]) if model.window else None,
     )
 
 
@@ -203,17 +207,35 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
         model.heads,
         head_width=model.head_width,
         key_heads=model.key_heads,
-        score=_named(model.score, SCORES, code)(),
+        value_width=model.value_width,
+        project=model.projections,
+        query_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
+        key_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
+        score=_named(model.score, SCORES, code).sized(model.heads, _head_width(model), model.scale),
         normalizer=_named(model.normalizer, NORMALIZERS, code)(),
         scale=model.scale,
         dropout=model.attention_dropout,
     )
 
 
-def _position(model: ModelSettings, code: Path | None) -> Position:
-    position = _named(model.position, POSITIONS, code)(model.width, model.longest)
+def _position(model: ModelSettings, code: Path | None, depth: int) -> Position:
+    sizes = Sizes(
+        width=model.width,
+        heads=model.heads,
+        head_width=_head_width(model),
+        value_width=model.value_width,
+        depth=depth,
+        longest=model.longest,
+        distance=model.distance,
+        turned=model.turned,
+    )
+    position = _named(model.position, POSITIONS, code).sized(sizes)
     assert isinstance(position, Position)
     return position
+
+
+def _head_width(model: ModelSettings) -> int:
+    return model.width // model.heads if model.head_width is None else model.head_width
 
 
 def _feed_forward(model: ModelSettings) -> FeedForward:
@@ -232,6 +254,8 @@ def _last_norm(model: ModelSettings) -> nn.Module:
 def _head(recipe: Recipe, target: Target) -> Head:
     if isinstance(target, Numbers):
         return NumberHead(recipe.model.width)
+    if isinstance(target, Classes):
+        return ClassesHead(recipe.model.width, len(target.names))
     assert isinstance(target, Labels)
     labels = target
     if not recipe.output.crf:

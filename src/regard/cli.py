@@ -79,13 +79,15 @@ def init(
     target: Annotated[str, typer.Option("--target", help="Columns to learn, as in upos,feats or 4.")] = "",
     source: Annotated[str, typer.Option("--source", help="The column to read; several are joined.")] = "",
     format: Annotated[str, typer.Option("--format", help="As in data.format; guessed by the contents.")] = "guess",
+    separator: Annotated[str, typer.Option("--separator", help="What parts several classes in a cell.")] = "",
 ) -> None:
     """Look at your data and write a complete, commented recipe for it."""
     from regard.init import read_data
 
     if out.exists():
         raise RegardError(f"{out} exists already; name another file with --out")
-    reading = read_data(task, [*data, *(more or [])], out, target=_names(target), source=_names(source), format=format)
+    columns = {"target": _names(target), "source": _names(source)}
+    reading = read_data(task, [*data, *(more or [])], out, **columns, format=format, separator=separator or None)
     _say("\n".join(reading.told))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(reading.text, encoding="utf-8")
@@ -112,6 +114,12 @@ def predict(
     run: RunFolder,
     file: Annotated[str, typer.Argument(help="A file, or - for the standard input.")] = "-",
     format: Annotated[str, typer.Option("--format", help="conllu, columns or text; guessed if not given.")] = "guess",
+    on_error: Annotated[
+        str | None,
+        typer.Option(
+            "--on-error", help="At an item that cannot be read: stop, or skip (an empty line); as the recipe."
+        ),
+    ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="How sure the model is of each.")] = False,
     as_json: Json = False,
     trust_code: TrustCode = False,
@@ -122,8 +130,11 @@ def predict(
     loaded = load(run, trust_code=trust_code)
     reader = loaded.reader(file, format)
     _say(f"{'the standard input' if file == '-' else file} is read as {reader.name}; --format says otherwise")
-    for answer in _progressing(loaded.predictor.predict(loaded.read(file, reader))):
-        if as_json:
+    for answer in _progressing(loaded.answers_in(file, reader, on_error=on_error)):
+        if answer.error is not None:
+            _say(f"left out: {answer.error}")
+            _print_json({"error": str(answer.error)}) if as_json else print()
+        elif as_json:
             _print_json(_as_json(answer, loaded.predictor.whole, probabilities))
         elif probabilities:
             print(_with_probabilities(answer, loaded.predictor.whole))
@@ -262,13 +273,20 @@ def _as_json(answer: Answer, whole: bool, probabilities: bool) -> dict[str, Any]
 def _with_probabilities(answer: Answer, whole: bool) -> str:
     """A line for each word (or one for the whole): its answers, each with how sure the model is."""
     columns = [
-        [f"{label} {share:.4f}" for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)]
-        or found
+        [_sure(label, share) for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)] or found
         for name, found in answer.columns.items()
     ]
     if whole:
         return "\t".join(cell for column in columns for cell in column)
     return "".join("\t".join(row) + "\n" for row in zip(answer.words, *columns, strict=True))
+
+
+def _sure(label: str, share: float | Mapping[str, float]) -> str:
+    """A label with how sure the model is of it; or the several classes, then how sure it is of each there is."""
+    if isinstance(share, Mapping):
+        ordered = sorted(share.items(), key=lambda pair: -pair[1])
+        return f"{label}\t" + " ".join(f"{name} {value:.4f}" for name, value in ordered)
+    return f"{label} {share:.4f}"
 
 
 def _progressing(answers: Iterator[Any]) -> Iterator[Any]:

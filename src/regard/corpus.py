@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from regard.data.conllu import COLUMNS
+from regard.data.dividing import ASIDE, divide
 from regard.data.example import Example, Place
 from regard.data.labels import first_wrong
 from regard.data.lines import digest
@@ -28,7 +27,7 @@ from regard.data.reading import (
 )
 from regard.data.scheme import converted
 from regard.data.table import Split
-from regard.data.target import number
+from regard.data.target import number, parted
 from regard.data.text import SPLITS
 from regard.errors import DataError
 from regard.recipe.settings import WHOLE_TASKS, Recipe
@@ -63,14 +62,19 @@ def read_corpus(recipe: Recipe, say: Say) -> Corpus:
     columns: tuple[str, ...] = ()
     for part in PARTS:
         paths = getattr(data, part)
-        parts[part] = read_part(recipe, paths, say) if paths else []
+        parts[part] = read_part(recipe, paths, say, grouped=part == "train") if paths else []
         columns = columns or (tuple(parts[part][0].labels) if parts[part] else ())
     digests = {path: digest(path) for part in PARTS for path in getattr(data, part)}
     return _split(recipe, parts, columns, digests, say)
 
 
-def read_part(recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: None) -> list[Example]:
-    """The examples in some files, with the recipe's columns."""
+def read_part(
+    recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: None, *, grouped: bool = False
+) -> list[Example]:
+    """The examples in some files, with the recipe's columns.
+
+    grouped: whether each knows its group, by which some are set aside
+    """
     data = recipe.data
     examples: list[Example] = []
     if data.format in PAIR_READERS and recipe.task.kind in WHOLE_TASKS:
@@ -80,7 +84,7 @@ def read_part(recipe: Recipe, paths: Sequence[str], say: Say = lambda sentence: 
         for path in paths:
             examples += read_examples(
                 [path],
-                reader_of(recipe, path),
+                reader_of(recipe, path, grouped=grouped),
                 on_error=data.on_error,
                 encoding_errors=data.encoding_errors,
                 say=say,
@@ -128,24 +132,45 @@ def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]
 
 
 def _learnt(recipe: Recipe, labels: Sequence[str | None], example: Example) -> tuple[str | None, ...]:
-    """What is learnt of a column: ignored labels are unknown, spans are in the output's scheme; and where numbers are
-    learnt or scored, each target must be one."""
-    labels = tuple(None if label in recipe.data.ignore else label for label in labels)
-    if recipe.task.kind == "regress":
+    """What is learnt of a column: ignored labels are unknown, several classes are written in one way, spans are in the
+    output's scheme; and what is learnt or scored must be there: a number that is one, a class that is not empty."""
+    data, kind = recipe.data, recipe.task.kind
+    labels = tuple(_known(label, recipe) for label in labels)
+    if kind == "regress":
         for value in labels:
             if value is not None:
                 number(value, example.place)
-    if recipe.data.scheme != "none":
-        return converted(labels, recipe.data.scheme, recipe.output.scheme, example.place)
+    one_class = kind == "classify" and data.separator is None
+    if one_class and any(label is not None and not label.strip() for label in labels):
+        raise DataError(f"{example.place}: the class is empty; give it one, or take the line out")
+    if data.scheme != "none":
+        return converted(labels, data.scheme, recipe.output.scheme, example.place)
     return labels
 
 
+def _known(value: str | None, recipe: Recipe) -> str | None:
+    """A label; None where it is not known or ignored. Of several classes those that are ignored are left out."""
+    separator, ignore = recipe.data.separator, recipe.data.ignore
+    if value is None or value in ignore:
+        return None
+    if separator is None:
+        return value
+    return separator.join(name for name in parted(value, separator) if name not in ignore)
+
+
 def reader_of(
-    recipe: Recipe, path: str | Path, *, format: str | None = None, target: Sequence[str] = (), predicting: bool = False
+    recipe: Recipe,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    target: Sequence[str] = (),
+    grouped: bool = False,
+    predicting: bool = False,
 ) -> Reader:
     """How a recipe's kind of file is read.
 
     format: another one than the recipe's; target: the columns to answer, where the recipe does not name them
+    grouped: whether each example knows its group
     """
     data = recipe.data
     format = data.format if format is None else format
@@ -158,6 +183,7 @@ def reader_of(
             data.target,
             split=splitter(recipe),
             header=data.header,
+            group=data.split_column if grouped else None,
             predicting=predicting,
             encoding_errors=data.encoding_errors,
         )
@@ -220,7 +246,8 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     unknown = set(given) - set(PARTS)
     if unknown or not given.get("train"):
         raise DataError(f"data has the parts {', '.join(PARTS)}, of which train must not be empty; found {list(given)}")
-    make = partial(_example, split=splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None)
+    split = splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None
+    make = partial(_example, split=split, separator=recipe.data.separator)
     parts = {
         part: _checked(recipe, [make(pair, part, place) for place, pair in enumerate(given.get(part, ()), 1)], say)
         for part in PARTS
@@ -230,13 +257,15 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     return _split(recipe, parts, columns, digests, say)
 
 
-def _example(pair: Pair, part: str, place: int, split: Split | None) -> Example:
-    """split: how a text becomes words, where the whole has one target"""
+def _example(pair: Pair, part: str, place: int, split: Split | None, separator: str | None) -> Example:
+    """split: how a text becomes words, where the whole has one target; separator: what parts several classes"""
     if isinstance(pair, Example):
         return pair
     words, labels = pair
     if split is not None:
         words = split(words) if isinstance(words, str) else tuple(words)
+        if separator is not None and isinstance(labels, list | tuple | set | frozenset):
+            labels = separator.join(map(str, labels))
         value = None if labels is None else str(labels)
         return Example(words, {PAIRS_COLUMN: (value,)}, Place(part, place), whole=True)
     if len(words) != len(labels):
@@ -258,11 +287,28 @@ def _split(
                     f"{example.place}: the columns {', '.join(example.labels) or 'none'} where {', '.join(columns)} "
                     f"are learnt; {part} must have the columns of train"
                 )
-    train, dev = _following(recipe, parts["train"], columns, say), parts["dev"]
+    train, dev, test = _following(recipe, parts["train"], columns, say), parts["dev"], parts["test"]
     if not dev:
-        train, dev = set_aside(train, recipe.data.split, recipe.train.seed)
-        say(f"no dev data: {len(dev)} of {len(train) + len(dev)} examples are set aside (data.split)")
-    return Corpus(train, to_be_scored(recipe, dev), to_be_scored(recipe, parts["test"]), columns, digests)
+        if len(recipe.data.split) > 1 and test:
+            raise DataError("data.split has a second share, for test, but test is given; give one share")
+        train, dev, *more = _set_aside(recipe, train, say)
+        test = more[0] if more else test
+    return Corpus(train, to_be_scored(recipe, dev), to_be_scored(recipe, test), columns, digests)
+
+
+def _set_aside(recipe: Recipe, examples: Sequence[Example], say: Say) -> Sequence[Sequence[Example]]:
+    """What is left to learn from, and what is set aside for dev, or for dev and test."""
+    data, classes = recipe.data, recipe.task.kind == "classify"
+    found = divide(examples, data.split, by=data.split_by, seed=recipe.train.seed, classes=classes)
+    counts = " and ".join(str(len(part)) for part in found[1:])
+    how = {
+        "chance": ", each class by its share" if classes else "",
+        "lines": ", by lines",
+        "column": f", by the column {data.split_column}",
+    }[data.split_by]
+    parts = " and no ".join(ASIDE[: len(data.split)])
+    say(f"no {parts} data: {counts} of {len(examples)} examples are set aside (data.split{how})")
+    return found
 
 
 def _following(recipe: Recipe, train: Sequence[Example], columns: Sequence[str], say: Say) -> Sequence[Example]:
@@ -283,13 +329,3 @@ def _following(recipe: Recipe, train: Sequence[Example], columns: Sequence[str],
 def breaks(example: Example, column: str, recipe: Recipe) -> bool:
     """Whether an example's labels break the recipe's scheme; after an unknown one anything may stand."""
     return first_wrong(example.labels[column], recipe.output.scheme) is not None
-
-
-def set_aside(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
-    """A share of the examples, drawn from the seed, and the rest: (rest, share), both in their order."""
-    if len(examples) < 2:
-        raise DataError("one example cannot be split into train and dev; give data.dev")
-    size = min(len(examples) - 1, max(1, round(share * len(examples))))
-    chosen = set(np.random.default_rng(seed).permutation(len(examples))[:size].tolist())
-    rest = [example for number, example in enumerate(examples) if number not in chosen]
-    return rest, [example for number, example in enumerate(examples) if number in chosen]

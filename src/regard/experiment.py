@@ -14,7 +14,7 @@ from regard.build import build, learn, load_pretrained
 from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
 from regard.data.batching import Batch
 from regard.data.labels import Labels
-from regard.data.target import Numbers, Target, Texts
+from regard.data.target import Classes, Numbers, Target, Texts
 from regard.errors import FolderError, RegardError
 from regard.folder import (
     CARD,
@@ -37,13 +37,14 @@ from regard.recipe.settings import Recipe
 from regard.recipe.write import differences, resolved, values
 from regard.results import Results
 from regard.run import Run
-from regard.scoring import score
+from regard.scoring import score_answers
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import shown
-from regard.training.objective import summed_loss
+from regard.training.objective import summed_loss, summed_weights, weigh_labels
 from regard.training.progress import Several, Stand, Talk
 from regard.training.report import Report, history
+from regard.training.threshold import choose_thresholds
 from regard.training.trainer import Evaluation, Trainer
 
 RUNS = Path("runs")
@@ -186,6 +187,9 @@ class _Training:
         places = [str(example.place) for example in self.corpus.train]
         self._describe_model(device, [item.size for item in items])
         keep = [number for number, item in enumerate(items) if item.words]
+        output, weights = predictor.model.output, self.recipe.train.class_weights
+        if weights != "none":
+            weigh_labels(output, predictor.targets, [self.corpus.train[number] for number in keep], weights)
         return Trainer(
             model=predictor.model,
             items=[items[number] for number in keep],
@@ -197,6 +201,7 @@ class _Training:
             keep=self._keep,
             place=lambda item: places[keep[item]],
             talk=Several(self.talk, _Listener(self)),
+            weight=lambda batches: summed_weights(output, batches),
         )
 
     def _describe_model(self, device: torch.device, lengths: Sequence[int]) -> None:
@@ -245,7 +250,10 @@ class _Training:
         return summed_loss(model.output, model(batch.inputs), batch, self.recipe.train.label_smoothing)
 
     def _evaluate(self) -> Evaluation:
-        found = score(self.predictor.quick(self.corpus.dev), self.corpus.dev, self.recipe)
+        answers = list(self.predictor.quick(self.corpus.dev).predict(self.corpus.dev))
+        if self.recipe.data.separator is not None:
+            answers = choose_thresholds(self.predictor.targets, answers, self.recipe.metric)
+        found = score_answers(self.predictor, answers, self.recipe)
         new = [label for label in found.unseen if label not in self.named]
         if new:
             self.named.update(new)
@@ -365,6 +373,8 @@ def _described(target: Target) -> str:
         return f"numbers around {target.mean:.4g} ± {target.deviation:.4g}"
     if isinstance(target, Texts):
         return f"texts of {target.end:,} {target.tokenizer.kind}"
+    if isinstance(target, Classes):
+        return f"{len(target.names)} classes"
     return f"{len(target.names)} labels" if isinstance(target, Labels) else "answers"
 
 

@@ -11,9 +11,9 @@ import torch
 
 from regard.data.batching import Item, batches
 from regard.data.example import Example
-from regard.data.target import Target, Texts
+from regard.data.target import Certainty, Target, Texts
 from regard.data.tokenizer import Tokenizer
-from regard.errors import ShapeError
+from regard.errors import DataError, ShapeError
 from regard.models.answering import Answered, Answering
 from regard.models.generate import Writer
 from regard.models.model import EncoderDecoderModel, EncoderModel
@@ -28,19 +28,29 @@ class Answer:
     """An example with what the model answered.
 
     columns:       for each target column, an answer for each word, or one for the whole
-    probabilities: for each target column with labels or texts, how probable the model holds each of those answers
+    probabilities: for each target column with labels or texts, how probable the model holds each of those answers; of
+                   several classes, how probable it holds each class there is
     cut:           whether a text was stopped before its end, being longer than it may be
+    error:         why there is no answer, where the item could not be read
     """
 
     words: tuple[str, ...]
     columns: Mapping[str, tuple[str, ...]]
-    probabilities: Mapping[str, tuple[float, ...]]
+    probabilities: Mapping[str, tuple[Certainty, ...]]
     example: Example = field(repr=False, compare=False)
     cut: bool = False
+    error: DataError | None = None
+
+    @classmethod
+    def unread(cls, error: DataError) -> Answer:
+        """What stands in the place of an item that could not be read."""
+        return cls((), {}, {}, Example(()), error=error)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The answers of the first target column: a label for each word."""
+        if self.error is not None:
+            raise self.error
         return next(iter(self.columns.values()))
 
     @property
@@ -117,6 +127,26 @@ class Predictor:
         while chunk := list(islice(examples, _AT_A_TIME)):
             yield from self._answer(chunk)
 
+    def predict_in_place(self, found: Iterable[Example | DataError]) -> Iterator[Answer]:
+        """An answer for each example; what could not be read keeps its place among them."""
+        unread: dict[int, DataError] = {}
+
+        def examples() -> Iterator[Example]:
+            for number, one in enumerate(found):
+                if isinstance(one, Example):
+                    yield one
+                else:
+                    unread[number] = one
+
+        given = 0
+        for answer in self.predict(examples()):
+            while given in unread:
+                yield Answer.unread(unread.pop(given))
+                given += 1
+            yield answer
+            given += 1
+        yield from map(Answer.unread, unread.values())
+
     def _answer(self, examples: Sequence[Example]) -> list[Answer]:
         answers: list[Answer | None] = [None] * len(examples)
         items = [self.item(example) for example in examples]
@@ -153,7 +183,9 @@ class Predictor:
             words=example.words,
             columns={c: tuple(map(self.targets[c].decode, of_c.best[row][:count])) for c, of_c in found.items()},
             probabilities={
-                c: tuple(of_c.certain[row][:count]) for c, of_c in found.items() if of_c.certain is not None
+                c: tuple(map(self.targets[c].certainty, of_c.certain[row][:count]))
+                for c, of_c in found.items()
+                if of_c.certain is not None
             },
             example=example,
             cut=any(of_c.cut is not None and of_c.cut[row] for of_c in found.values()),

@@ -11,12 +11,17 @@ from regard.data.example import Example
 from regard.data.lines import read_lines
 from regard.data.reading import PAIR_READERS, Reader, guess_format, guess_table
 from regard.data.text import Text
-from regard.errors import DataError
+from regard.errors import DataError, choose
 from regard.folder import load_model, model_folder
 from regard.look.look import Look, look
 from regard.predict import Answer, Predictor
-from regard.recipe.settings import Recipe
+from regard.recipe.settings import NAMES, Recipe
 from regard.scoring import Scored, score
+
+# What can be asked.
+Items = str | Path | Iterable[str | Sequence[str] | Example]
+
+_ON_ERROR = {name: name for name in NAMES["data.on_error"]}
 
 
 @dataclass
@@ -27,15 +32,19 @@ class Run:
     recipe: Recipe
     predictor: Predictor
 
-    def predict(self, items: str | Path | Iterable[str | Sequence[str] | Example]) -> list[Answer]:
+    def predict(self, items: Items, *, on_error: str | None = None) -> list[Answer]:
         """An answer for each item, in order. Items are lines of text, sequences of words, or all that is in a file
-        (given as a Path)."""
-        return list(self.answers(items))
+        (given as a Path).
 
-    def answers(self, items: str | Path | Iterable[str | Sequence[str] | Example]) -> Iterator[Answer]:
+        on_error: as in data.on_error, the run's own where not given; with skip, what cannot be read has an answer with
+            an error in its place
+        """
+        return list(self.answers(items, on_error=on_error))
+
+    def answers(self, items: Items, *, on_error: str | None = None) -> Iterator[Answer]:
         """The same one after the other, in memory that does not grow."""
         if isinstance(items, Path):
-            return self.predictor.predict(self.read(items, self.reader(items)))
+            return self.answers_in(items, self.reader(items), on_error=on_error)
         return self.predictor.predict(map(self._example, [items] if isinstance(items, str) else items))
 
     def reader(self, path: str | Path, format: str = "guess") -> Reader:
@@ -57,11 +66,17 @@ class Run:
         guessed = guess_format(path, errors)
         return "text" if guessed == "columns" and self.recipe.data.format != "columns" else guessed
 
-    def read(self, path: str | Path, reader: Reader) -> Iterator[Example]:
-        """The examples of a file without labels, one after the other."""
+    def answers_in(self, path: str | Path, reader: Reader, *, on_error: str | None = None) -> Iterator[Answer]:
+        """The answers to a file without labels, one after the other."""
+        return self.predictor.predict_in_place(self.read(path, reader, on_error=on_error))
+
+    def read(self, path: str | Path, reader: Reader, *, on_error: str | None = None) -> Iterator[Example | DataError]:
+        """What is in a file without labels, one after the other: each example, or with on_error = skip what is wrong
+        with it."""
+        on_error = choose(_ON_ERROR, self.recipe.data.on_error if on_error is None else on_error, "data.on_error")
         for found in reader.examples(read_lines(path, self.recipe.data.encoding_errors), str(path)):
-            if isinstance(found, DataError):
-                raise found
+            if isinstance(found, DataError) and on_error == "stop":
+                raise DataError(f"{found} (--on-error skip leaves its place empty)")
             yield found
 
     def evaluate(

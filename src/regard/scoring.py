@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from regard.corpus import Corpus
 from regard.data.example import Example
 from regard.data.labels import Labels
-from regard.data.target import Numbers
+from regard.data.target import Classes, Numbers
 from regard.errors import DataError
 from regard.predict import Answer, Predictor
 from regard.recipe.settings import Recipe
-from regard.training.floor import label_floors, number_floors
+from regard.training.floor import class_floors, label_floors, number_floors
 from regard.training.interval import intervals
 from regard.training.metric import (
     LabelScores,
@@ -20,6 +20,7 @@ from regard.training.metric import (
     Scores,
     TextScores,
     collect_numbers,
+    count_classes,
     count_labels,
 )
 from regard.training.text_floor import text_floors
@@ -63,13 +64,16 @@ class Scored:
 
 
 def score(predictor: Predictor, examples: Sequence[Example], recipe: Recipe) -> Scored:
-    """Answer examples with targets and count what is right, as the recipe says. Labels that training never saw are
-    missed, and named."""
+    """Answer examples with targets and count what is right, as the recipe says."""
+    return score_answers(predictor, list(predictor.predict(examples)), recipe)
+
+
+def score_answers(predictor: Predictor, answers: Sequence[Answer], recipe: Recipe) -> Scored:
+    """Count what is right among answers. Labels that training never saw are missed, and named."""
     ignore, scheme = recipe.data.ignore, recipe.output.scheme
     for column in predictor.targets:
-        if examples and column not in examples[0].labels:
-            raise DataError(f"{examples[0].place}: there is no column {column} to score against")
-    answers = list(predictor.predict(examples))
+        if answers and column not in answers[0].example.labels:
+            raise DataError(f"{answers[0].example.place}: there is no column {column} to score against")
     if predictor.writes:
         return Scored(_texts(predictor, answers, recipe.output.bleu_tokens), answers)
     pairs = [(answer.columns, answer.example.labels) for answer in answers]
@@ -77,12 +81,16 @@ def score(predictor: Predictor, examples: Sequence[Example], recipe: Recipe) -> 
     if any(isinstance(target, Numbers) for target in predictor.targets.values()):
         scores = collect_numbers(pairs, ignore)
         return Scored(scores, answers)
-    scores = count_labels(pairs, ignore, whole=predictor.whole, scheme=scheme)
+    separator = next((target.separator for target in predictor.targets.values() if isinstance(target, Classes)), None)
+    if separator is not None:
+        scores = count_classes(pairs, separator)
+    else:
+        scores = count_labels(pairs, ignore, whole=predictor.whole, scheme=scheme)
     unseen = [
         label
         for column, counts in scores.columns.items()
         for label in sorted(counts.labels.gold.counts())
-        if label not in _labels(predictor, column).numbers
+        if label not in _names(predictor, column)
     ]
     return Scored(scores, answers, unseen)
 
@@ -107,19 +115,21 @@ def right_texts(example: Example) -> tuple[str, ...]:
 
 def floors(predictor: Predictor, corpus: Corpus, examples: Sequence[Example], recipe: Recipe) -> Mapping[str, Scores]:
     """What is reached without a network, on the same items as the model's."""
-    ignore = recipe.data.ignore
+    ignore, separator = recipe.data.ignore, recipe.data.separator
     if predictor.writes:
         right = [right_texts(example) for example in examples]
         return {
             name: TextScores(answered, right, bleu_tokens=recipe.output.bleu_tokens)
             for name, answered in text_floors(corpus.train, examples).items()
         }
+    if separator is not None:
+        return dict(class_floors(corpus.train, examples, corpus.columns, separator))
     if recipe.task.kind == "regress":
         return dict(number_floors(corpus.train, examples, corpus.columns, ignore))
     return dict(label_floors(corpus.train, examples, corpus.columns, ignore, scheme=recipe.output.scheme))
 
 
-def _labels(predictor: Predictor, column: str) -> Labels:
+def _names(predictor: Predictor, column: str) -> Sequence[str]:
     target = predictor.targets[column]
-    assert isinstance(target, Labels)
-    return target
+    assert isinstance(target, Labels | Classes)
+    return target.names

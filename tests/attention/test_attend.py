@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 import reference
 import torch
@@ -12,7 +13,7 @@ from sharp import (
     HEADS,
     KEYS,
     KINDS,
-    LONGEST,
+    KINDS_AT,
     QUERIES,
     VALUE_WIDTH,
     assert_close,
@@ -21,14 +22,17 @@ from sharp import (
     draw,
     masks,
     numpy,
+    position_of,
+    score_of,
+    weights_of,
 )
 from torch import Tensor
 
-from regard.attention import NORMALIZERS, PATHS, POSITIONS, SCORES, Mask, Position, attend
+from regard.attention import NORMALIZERS, PATHS, SCORES, Mask, Position, Score, attend, attention_weights
 from regard.errors import RegardError, ShapeError
 
 # The package's attribute of that name is the function; this is its module.
-module = importlib.import_module("regard.attention.attend")
+module = importlib.import_module("regard.attention.question")
 
 MASKS = masks(QUERIES, KEYS)
 # The queries stand at 2 … 6 of 7 keys, as in a later chunk of decoding.
@@ -42,6 +46,10 @@ def drawn(dtype: torch.dtype = torch.float64, queries: int = QUERIES) -> tuple[T
         draw(BATCH, HEADS, KEYS, HEAD_WIDTH, seed=1, dtype=dtype),
         draw(BATCH, HEADS, KEYS, VALUE_WIDTH, seed=2, dtype=dtype),
     )
+
+
+def placed(position: str) -> Position:
+    return position_of(position, width=HEAD_WIDTH, value_width=VALUE_WIDTH).at(0)
 
 
 def untouched(weights: Tensor, rows: slice) -> Tensor:
@@ -63,22 +71,36 @@ def asked_where(**asked: object) -> dict[str, object]:
     return {"query_positions": QUERY_POSITIONS, "key_positions": KEY_POSITIONS, **asked}
 
 
+def by_hand(tensors: tuple[Tensor, Tensor, Tensor], position: str, kind: Position, part: Score, **asked) -> np.ndarray:
+    """The reference's answer, for queries that stand at QUERY_POSITIONS."""
+    queries, keys, values = map(numpy, tensors)
+    places = QUERY_POSITIONS[0].tolist(), KEY_POSITIONS[0].tolist()
+    placed, known = weights_of(kind), reference.POSITIONS[position]
+    turned = known.rotate(queries, places[0])
+    return reference.attention(
+        turned,
+        known.rotate(keys, places[1]),
+        values,
+        bias=known.bias(turned, *places, placed),
+        added_values=lambda weights: known.values(weights, *places, placed),
+        learned=weights_of(part),
+        **asked,
+    )
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize(("score", "normalizer"), KINDS)
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
 def test_every_path_equals_the_reference(score, normalizer, position, dtype):
     queries, keys, values = drawn(dtype)
-    kind = POSITIONS[position](HEAD_WIDTH, LONGEST)
-    turn = reference.POSITIONS[position].rotate
+    kind, part = placed(position).to(dtype), score_of(score).to(dtype)
     turned = kind.rotate(queries, QUERY_POSITIONS), kind.rotate(keys, KEY_POSITIONS), values
-    turned_by_hand = turn(numpy(queries), QUERY_POSITIONS[0].tolist()), turn(numpy(keys), KEY_POSITIONS[0].tolist())
     ways = set()
     for name, (mask, said) in MASKS.items():
         allowed = reference.may_look(range(KEYS - QUERIES, KEYS), range(KEYS), batch=BATCH, **said)
-        wanted = reference.attention(
-            *turned_by_hand, numpy(values), score=score, normalizer=normalizer, allowed=allowed
+        wanted = by_hand(
+            (queries, keys, values), position, kind, part, score=score, normalizer=normalizer, allowed=allowed
         )
-        asked = asked_where(score=score, normalizer=normalizer, mask=mask, position=kind)
+        asked = asked_where(score=part, normalizer=normalizer, mask=mask, position=kind)
         for way, found in every_way(*turned, **asked):
             ways.add(way)
             assert found.dtype == dtype
@@ -92,12 +114,19 @@ def test_every_path_equals_the_reference(score, normalizer, position, dtype):
 def test_every_path_equals_the_reference_in_order(score, normalizer):
     """Queries and keys are as many, and nothing is said about where they stand."""
     queries, keys, values = drawn(queries=KEYS)
+    part = score_of(score).double()
     for name, (mask, said) in masks(KEYS, KEYS).items():
         allowed = reference.may_look(range(KEYS), range(KEYS), batch=BATCH, **said)
         wanted = reference.attention(
-            numpy(queries), numpy(keys), numpy(values), score=score, normalizer=normalizer, allowed=allowed
+            numpy(queries),
+            numpy(keys),
+            numpy(values),
+            score=score,
+            normalizer=normalizer,
+            allowed=allowed,
+            learned=weights_of(part),
         )
-        for way, found in every_way(queries, keys, values, score=score, normalizer=normalizer, mask=mask):
+        for way, found in every_way(queries, keys, values, score=part, normalizer=normalizer, mask=mask):
             assert_close(found, wanted, 1e-11, f"{way}, mask {name}")
 
 
@@ -112,18 +141,17 @@ def test_a_bias_is_added_to_the_scores_on_every_path(shape):
             assert_close(found, wanted, 1e-11, f"{way}, mask {name}")
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize(("score", "normalizer"), KINDS)
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
 def test_every_path_has_the_gradients_of_the_plain_one(score, normalizer, position):
     """Also where a query, a head or an item may see nothing: there they are zero, not NaN."""
-    kind = POSITIONS[position](HEAD_WIDTH, LONGEST).double()
+    kind, part = placed(position).double(), score_of(score).double()
     tensors = [tensor.requires_grad_() for tensor in drawn()]
     bias = draw(HEADS, QUERIES, KEYS, seed=3, dtype=torch.float64).requires_grad_()
     pull = draw(BATCH, HEADS, QUERIES, VALUE_WIDTH, seed=4, dtype=torch.float64)
     for added in (None, bias):
-        inputs = tensors if added is None else [*tensors, bias]
+        inputs = [*tensors, *part.parameters(), *([] if added is None else [bias])]
         for name, (mask, _) in MASKS.items():
-            asked = asked_where(score=score, normalizer=normalizer, mask=mask, position=kind, bias=added)
+            asked = asked_where(score=part, normalizer=normalizer, mask=mask, position=kind, bias=added)
             wanted = torch.autograd.grad((attend(*tensors, path="plain", **asked) * pull).sum(), inputs)
             for way, output in every_way(*tensors, **asked):
                 for mine, plain in zip(torch.autograd.grad((output * pull).sum(), inputs), wanted, strict=True):
@@ -138,9 +166,10 @@ def test_the_gradient_of_the_definition_is_the_slope(score, normalizer):
         for time, width in ((3, 2), (5, 2), (5, 2))
     ]
     table = torch.tensor([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0]]) == 1
+    part = score_of(score, 1, 2).double()
     for mask in (None, Mask.allowed(table)):
         assert torch.autograd.gradcheck(
-            lambda *given, mask=mask: attend(*given, score=score, normalizer=normalizer, mask=mask, path="plain"),
+            lambda *given, mask=mask: attend(*given, score=part, normalizer=normalizer, mask=mask, path="plain"),
             tensors,
             fast_mode=True,
         )
@@ -155,7 +184,7 @@ def test_a_query_that_may_see_nothing_gives_zeros_and_zero_gradients(score, norm
     ):
         for way in PATHS:
             tensors = [tensor.requires_grad_() for tensor in drawn(dtype)]
-            asked = asked_where(score=score, normalizer=normalizer, mask=mask)
+            asked = asked_where(score=score_of(score).to(dtype), normalizer=normalizer, mask=mask)
             try:
                 output = attend(*tensors, path=way, watch=untouched if way == "tiled" else None, **asked)
             except ShapeError:
@@ -178,7 +207,7 @@ def test_a_hidden_key_or_value_changes_nothing_and_a_visible_one_does(score, nor
     for place, changes in ((3, False), (1, True)):
         other_keys, other_values = keys.clone(), values.clone()
         other_keys[:, :, place], other_values[:, :, place] = 9.0, 7.0
-        asked = asked_where(score=score, normalizer=normalizer, mask=mask)
+        asked = asked_where(score=score_of(score).double(), normalizer=normalizer, mask=mask)
         before = dict(every_way(queries, keys, values, **asked))
         for way, after in every_way(queries, other_keys, other_values, **asked):
             if changes:
@@ -255,9 +284,18 @@ def test_other_numbers_of_queries_and_keys_are_refused_where_it_matters_where_th
     attend(queries, keys, values, mask=Mask.lengths(torch.tensor([7, 2, 3])))
 
 
-@pytest.mark.parametrize("position", ["none", "sinusoidal", "learned", "rotary"])
+@pytest.mark.parametrize("position", ["none", "sinusoidal", "learned", "floater", "rotary"])
 def test_a_position_that_does_nothing_here_needs_no_places(position):
-    assert torch.equal(attend(*drawn(), position=POSITIONS[position](HEAD_WIDTH, LONGEST)), attend(*drawn()))
+    assert torch.equal(attend(*drawn(), position=placed(position)), attend(*drawn()))
+
+
+@pytest.mark.parametrize("position", ["shaw", "t5", "alibi", "quadratic"])
+def test_a_stacks_position_is_taken_as_its_first_block_sees_it(position):
+    """Shaw as a whole adds nothing, its blocks do: given whole it must not be ignored."""
+    whole = position_of(position, width=HEAD_WIDTH, value_width=VALUE_WIDTH).double()
+    asked = asked_where(position=whole)
+    assert torch.equal(attend(*drawn(), **asked), attend(*drawn(), **asked_where(position=whole.at(0))))
+    assert_moved(attend(*drawn(), **asked), attend(*drawn()))
 
 
 def test_masks_and_biases_that_do_not_broadcast_are_refused_with_both_shapes():
@@ -334,15 +372,37 @@ def test_a_path_that_does_not_apply_is_refused_with_the_reason():
 def test_parts_may_be_given_by_name_or_ready_made():
     for score in SCORES:
         for normalizer in NORMALIZERS:
-            by_name = attend(*drawn(), score=score, normalizer=normalizer)
-            ready = attend(*drawn(), score=SCORES[score](), normalizer=NORMALIZERS[normalizer]())
-            assert torch.equal(by_name, ready)
+            if not SCORES[score].learns:
+                by_name = attend(*drawn(), score=score, normalizer=normalizer)
+                ready = attend(*drawn(), score=SCORES[score](), normalizer=NORMALIZERS[normalizer]())
+                assert torch.equal(by_name, ready)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in SCORES.items() if kind.learns])
+def test_the_bare_name_of_a_score_that_learns_is_refused(name):
+    """It would be drawn anew at each call."""
+    words = rf"the score {name} has numbers that are learned.* give score={SCORES[name].__name__}\(heads, head_width\)"
+    for ask in (lambda **asked: attend(*drawn(), **asked), lambda **asked: attention_weights(*drawn()[:2], **asked)):
+        with pytest.raises(ShapeError, match=words):
+            ask(score=name)
+
+
+def test_a_score_of_the_users_own_with_the_wrong_shape_is_refused_with_both_shapes():
+    class Flat(Score):
+        def forward(self, queries, keys, scale=None):
+            return queries.sum(-1) + keys.sum(-1)[..., :1]
+
+    with pytest.raises(
+        ShapeError, match=r"the score Flat gave \(3, 2, 5\) where \(3, 2, 5, 7\) \(batch, heads, queries"
+    ):
+        attend(*drawn(), score=Flat())
 
 
 def test_where_there_is_nothing_to_attend_to_the_answer_is_zeros():
     queries, keys, values = drawn()
-    for way, found in every_way(queries, keys[:, :, :0], values[:, :, :0]):
-        assert found.shape == (BATCH, HEADS, QUERIES, VALUE_WIDTH) and (found == 0).all(), way
+    for normalizer in NORMALIZERS:
+        for way, found in every_way(queries, keys[:, :, :0], values[:, :, :0], normalizer=normalizer):
+            assert found.shape == (BATCH, HEADS, QUERIES, VALUE_WIDTH) and (found == 0).all(), way
     for way, found in every_way(queries[:, :, :0], keys, values):
         assert found.shape == (BATCH, HEADS, 0, VALUE_WIDTH), way
 
@@ -350,14 +410,13 @@ def test_where_there_is_nothing_to_attend_to_the_answer_is_zeros():
 # --- Watching -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize(("score", "normalizer"), KINDS)
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
 @pytest.mark.parametrize("tile", [1, 2 * BATCH * HEADS * KEYS])
 def test_tiles_joined_are_the_whole(score, normalizer, position, tile, monkeypatch):
-    kind = POSITIONS[position](HEAD_WIDTH, LONGEST)
+    kind, part = placed(position).double(), score_of(score).double()
     bias = draw(HEADS, QUERIES, KEYS, seed=3, dtype=torch.float64)
     for name, (mask, _) in MASKS.items():
-        asked = asked_where(score=score, normalizer=normalizer, mask=mask, position=kind, bias=bias)
+        asked = asked_where(score=part, normalizer=normalizer, mask=mask, position=kind, bias=bias)
         seen: dict[bool, list[tuple[Tensor, slice]]] = {True: [], False: []}
         outputs = {}
         for small in (False, True):
@@ -397,3 +456,45 @@ def test_dropout_drops_a_share_of_the_weights_and_keeps_their_mean():
         assert float(output.std()) > 0.1
         assert (attend(queries, keys, values, dropout=1.0, watch=watch) == 0).all()
     assert_close(attend(queries, keys, values, dropout=0.0), torch.ones(1, 1, 2003, 1), 1e-5)
+
+
+# --- Weights alone --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
+def test_the_weights_of_some_rows_and_heads_are_these_of_all(score, normalizer, position):
+    kind, part = placed(position).double(), score_of(score).double()
+    queries, keys, _ = drawn()
+    bias = draw(HEADS, QUERIES, KEYS, seed=3, dtype=torch.float64)
+    for name, (mask, _) in MASKS.items():
+        asked = asked_where(score=part, normalizer=normalizer, mask=mask, position=kind, bias=bias)
+        seen = []
+        attend(*drawn(), watch=lambda weights, rows, to=seen: to.append(weights) or weights, **asked)
+        assert_close(attention_weights(queries, keys, **asked), seen[0], 1e-12, name)
+        found = attention_weights(queries, keys, rows=[3, 0, 3], heads=1, **asked)
+        assert_close(found, seen[0][:, [1]][:, :, [3, 0, 3]], 1e-12, name)
+        found = attention_weights(queries, keys, rows=slice(1, 4), heads=slice(0, 1), **asked)
+        assert_close(found, seen[0][:, :1, 1:4], 1e-12, name)
+
+
+def test_only_the_weights_that_are_asked_for_are_computed():
+    seen = []
+
+    class Spy(Score):
+        def forward(self, queries, keys, scale=None):
+            seen.append(tuple(queries.shape[1:3]))
+            return queries @ keys.transpose(-1, -2)
+
+    queries, keys, _ = drawn()
+    assert attention_weights(queries, keys, score=Spy(), rows=2, heads=[1]).shape == (BATCH, 1, 1, KEYS)
+    assert seen == [(1, 1)]
+
+
+def test_rows_and_heads_that_are_not_there_are_refused():
+    queries, keys, _ = drawn()
+    for asked, words in (
+        ({"rows": [0, 5]}, r"rows \[0, 5\] were asked for, but there are 5, numbered from 0"),
+        ({"heads": 2}, r"heads \[2\] were asked for, but there are 2"),
+    ):
+        with pytest.raises(ShapeError, match=words):
+            attention_weights(queries, keys, **asked)

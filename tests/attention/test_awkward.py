@@ -93,7 +93,7 @@ def test_a_bias_that_depends_on_the_query_and_an_addition_to_the_values_fit(monk
     with pytest.raises(ShapeError, match="the position Relative adds to the values"):
         attend(queries, keys, values, position=position, path="fused")
     # Asked for two rows at a time.
-    monkeypatch.setattr(sys.modules["regard.attention.attend"], "TILE_WEIGHTS", 2 * 2 * 2 * 7)
+    monkeypatch.setattr(sys.modules["regard.attention.question"], "TILE_WEIGHTS", 2 * 2 * 2 * 7)
     assert_close(attend(queries, keys, values, position=position, watch=lambda weights, rows: weights), wanted, 1e-5)
 
 
@@ -140,6 +140,7 @@ import resource
 import torch
 from regard.attention import attend
 
+torch.manual_seed(1)
 keys = values = torch.randn(1, 1, 100_000, 3)
 queries = torch.randn(1, 1, 1000, 3)
 seen = []

@@ -149,13 +149,38 @@ def test_several_columns_that_are_read_are_joined_with_a_separator(kind: str, tm
 
 
 @with_columns
-def test_an_unknown_column_names_the_known_ones_and_the_nearest(kind: str, tmp_path: Path) -> None:
-    [error, _] = found(kind, TEXT[kind], tmp_path, ["text"], ["clas"])
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_an_unknown_column_is_a_fault_of_the_header_and_names_the_known_ones_and_the_nearest(
+    kind: str, on_error: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a"
+    path.write_text(TEXT[kind], encoding="utf-8")
+    for columns, group, wrong, meant in (
+        ((["text"], ["clas"]), None, "clas", "class"),
+        ((["txt"], ["class"]), None, "txt", "text"),
+        ((["text"], ["class"]), "titel", "titel", "title"),
+    ):
+        with pytest.raises(DataError) as raised:
+            read_examples([path], KINDS[kind](*columns, split=at_spaces, group=group), on_error=on_error)
+        assert str(raised.value) == (
+            f"{path}, line 1: there is no column {wrong}; the columns are title, text, class; did you mean {meant}?"
+        )
+
+
+@with_columns
+def test_a_name_where_there_is_no_header_is_refused(kind: str, tmp_path: Path) -> None:
+    [error, *_] = found(kind, TEXT[kind], tmp_path, ["text"], [3], header=False)
     assert str(error) == (
-        f"a.{kind}:2: there is no column clas; the columns are title, text, class; did you mean class?"
+        f"a.{kind}:1: there is no column text, since data.header = false says that columns have no names"
     )
-    [error, _] = found(kind, TEXT[kind], tmp_path, ["txt"], ["class"])
-    assert "there is no column txt;" in str(error) and str(error).endswith("did you mean text?")
+
+
+@kinds
+def test_a_column_may_say_whose_a_row_is(kind: str, tmp_path: Path) -> None:
+    given = {} if kind == "jsonl" else {"header": True}
+    for group in ["title"] if kind == "jsonl" else ["title", 1]:
+        examples = found(kind, TEXT[kind], tmp_path, ["text"], ["class"], group=group, **given)
+        assert [one.group for one in examples if isinstance(one, Example)] == ["A", "B"]
 
 
 @with_columns
@@ -263,9 +288,12 @@ def test_a_long_cell_of_tsv_is_read_whole(tmp_path: Path) -> None:
 # JSON lines
 
 
-def test_numbers_in_json_are_text(tmp_path: Path) -> None:
-    text = '{"a": 3, "b": 1}\n{"a": -2.50, "b": 1e3}\n{"a": "3", "b": 0.1}\n'
-    assert rows("jsonl", text, tmp_path, ["a"], ["b"]) == [("3", "1"), ("-2.5", "1000.0"), ("3", "0.1")]
+NUMBERS = ["3", "3.0", "-2.50", "1e5", "1E+5", "-0", "0.10", "9" * 5000, "12345678901234567890.5"]
+
+
+def test_numbers_in_json_are_text_as_they_are_written(tmp_path: Path) -> None:
+    text = "".join(f'{{"a": {number}, "b": {number}}}\n' for number in NUMBERS)
+    assert rows("jsonl", text, tmp_path, ["a"], ["b"]) == [(number, number) for number in NUMBERS]
 
 
 def test_blank_lines_between_json_objects_are_none(tmp_path: Path) -> None:
@@ -286,9 +314,11 @@ BAD_JSON = {
     "no JSON": ("{'a': 'x'}", "a.jsonl, line 2: this is no JSON: "),
     "half an object": ('{"a": "x", ', "a.jsonl, line 2: this is no JSON: "),
     "two objects": ('{"a": "x", "b": "y"} {"a": "x", "b": "y"}', "a.jsonl, line 2: this is no JSON: "),
-    "nothing": ('{"a": null, "b": "y"}', "a.jsonl:2: a is None, neither text nor a number"),
-    "true": ('{"a": "x", "b": true}', "a.jsonl:2: b is True, neither text nor a number"),
-    "a list as text": ('{"a": ["x"], "b": "y"}', "a.jsonl:2: a is ['x'], neither text nor a number"),
+    "nothing": ('{"a": null, "b": "y"}', "a.jsonl:2: a is null, neither text nor a number"),
+    "true": ('{"a": "x", "b": true}', "a.jsonl:2: b is true, neither text nor a number"),
+    "a list as text": ('{"a": ["x"], "b": "y"}', "a.jsonl:2: a is a list, neither text nor a number"),
+    "an object as text": ('{"a": {"x": 1}, "b": "y"}', "a.jsonl:2: a is an object, neither text nor a number"),
+    "not a number": ('{"a": "x", "b": NaN}', "a.jsonl, line 2: this is no JSON: NaN is no number of JSON's"),
 }
 
 

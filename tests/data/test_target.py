@@ -11,7 +11,7 @@ import pytest
 from regard.data.batching import IGNORED
 from regard.data.example import Example, Place
 from regard.data.labels import Labels
-from regard.data.target import Numbers, number, target_from
+from regard.data.target import Classes, Numbers, number, parted, target_from
 from regard.errors import DataError
 
 
@@ -131,7 +131,46 @@ def test_numbers_whose_spread_is_beyond_all_numbers_are_refused() -> None:
     assert str(raised.value) == "the numbers of the column y are too large to be learnt; give them in another unit"
 
 
+# Several classes
+
+
+def test_a_cell_holds_each_class_once_and_an_empty_one_none() -> None:
+    assert parted("b; a;b ;", ";") == ("a", "b") and parted("b, a", ", ") == ("a", "b")
+    assert parted("", ";") == parted(" ; ", ";") == () and parted("a;b", "|") == ("a;b",)
+
+
+def test_the_network_sees_for_each_class_whether_it_is_there() -> None:
+    found = Classes.of(examples("b|a", "", None, "c"), "y", "|")
+    assert found.names == ("a", "b", "c")
+    assert found.encode(["c|a"]) == (1, 0, 1) and found.encode([""]) == (0, 0, 0)
+    assert found.encode(["new|b"]) == (0, 1, 0) and found.encode([None]) == (IGNORED,) * 3
+
+
+def test_the_classes_above_the_threshold_are_answered() -> None:
+    found = Classes(["a", "b", "c"], " / ", 0.3)
+    assert found.decode([0.31, 0.3, 0.9]) == "a / c" and found.decode([0, 0, 0]) == ""
+    assert found.certainty([0.31, 0.3, 0.9]) == {"a": 0.31, "b": 0.3, "c": 0.9}
+
+
+def test_what_is_encoded_is_decoded_to_the_same_cell() -> None:
+    found = Classes(["a", "b", "c"], "|")
+    for cell in ("", "a", "a|c", "a|b|c"):
+        assert found.decode(found.encode([cell])) == cell
+
+
+def test_a_column_without_any_class_is_refused() -> None:
+    with pytest.raises(DataError, match=r"^the column y holds no class to learn; is data\.target the right column\?$"):
+        Classes.of(examples("", None, "|"), "y", "|")
+
+
 # Saved and damaged
+
+
+def test_classes_survive_being_saved_with_their_threshold() -> None:
+    found = Classes(["a", "\u0301", '"'], "; ", 0.37)
+    back = target_from(json.loads(json.dumps(found.saved())), "here")
+    assert isinstance(back, Classes)
+    assert (back.names, back.separator, back.threshold) == (found.names, "; ", 0.37)
 
 
 def test_numbers_survive_being_saved() -> None:
@@ -158,6 +197,10 @@ DAMAGED: list[tuple[Any, str]] = [
     ({"mean": "x", "deviation": 1.0}, "could not convert"),
     ({"mean": [1.0], "deviation": 1.0}, "float\\(\\) argument"),
     ({"mean": None, "deviation": 1.0}, "float\\(\\) argument"),
+    ({"classes": [], "separator": "|", "threshold": 0.5}, "{'classes'"),
+    ({"classes": ["a"], "separator": "", "threshold": 0.5}, "{'classes'"),
+    ({"classes": ["a"], "separator": "|"}, "the threshold is None"),
+    ({"classes": ["a"], "separator": "|", "threshold": 1.0}, "the threshold is 1.0"),
 ]
 
 

@@ -10,8 +10,7 @@ from sharp import (
     BATCH,
     HEADS,
     KEYS,
-    KINDS,
-    LONGEST,
+    KINDS_AT,
     MEMORY_WIDTH,
     QUERIES,
     WIDTH,
@@ -22,6 +21,8 @@ from sharp import (
     draw,
     masks,
     numpy,
+    position_of,
+    score_of,
     sharpen,
     stir,
     weights_of,
@@ -29,9 +30,10 @@ from sharp import (
 
 from regard.attention import NORMALIZERS, POSITIONS, SCORES, Mask
 from regard.errors import ShapeError
-from regard.layers import MultiHeadAttention
+from regard.layers import QUERY_KEY_NORMS, MultiHeadAttention
+from regard.layers.cache import AttentionCache
 
-module = importlib.import_module("regard.attention.attend")
+module = importlib.import_module("regard.attention.question")
 
 X = draw(BATCH, KEYS, WIDTH, dtype=torch.float64)
 MEMORY = draw(BATCH, KEYS, MEMORY_WIDTH, seed=1, dtype=torch.float64)
@@ -55,11 +57,11 @@ def test_the_models_of_these_tests_attend_sharply():
     assert sharp_rows(made().float()) > 0.6
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize(("score", "normalizer"), KINDS)
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
 def test_self_attention_equals_the_reference(score, normalizer, position):
-    attention = made(score=SCORES[score](), normalizer=NORMALIZERS[normalizer]())
-    kind, by_hand = POSITIONS[position](WIDTH, LONGEST), reference.POSITIONS[position]
+    attention = made(score=SCORES[score].sized(HEADS, WIDTH // HEADS), normalizer=NORMALIZERS[normalizer]())
+    whole = position_of(position).double()
+    kind, placed = whole.at(0), reference.POSITIONS[position].of_block(weights_of(whole), 0)
     for name, (mask, said) in masks(KEYS, KEYS).items():
         wanted = reference.multi_head(
             numpy(X),
@@ -67,7 +69,8 @@ def test_self_attention_equals_the_reference(score, normalizer, position):
             weights_of(attention),
             heads=HEADS,
             allowed=reference.may_look(range(KEYS), range(KEYS), batch=BATCH, **said),
-            rotate=lambda heads: by_hand.rotate(heads, range(KEYS)),
+            position=position,
+            placed=placed,
             score=score,
             normalizer=normalizer,
         )
@@ -235,6 +238,105 @@ def test_positions_with_gaps_hide_no_key():
     places = torch.tensor([[0, 2, 3, 7, 11, 12, 30]])
     attention = made()
     assert_close(attention(X, mask=Mask.causal(), positions=places), attention(X, mask=Mask.causal()), 1e-9)
+
+
+# --- Other shapes ---------------------------------------------------------------------------------------------------
+
+
+def test_queries_keys_and_values_may_be_made_from_different_things():
+    attention = made(memory_width=MEMORY_WIDTH, content_width=5, head_width=7, value_width=3)
+    content = draw(BATCH, KEYS, 5, seed=2, dtype=torch.float64)
+    x = draw(BATCH, QUERIES, WIDTH, dtype=torch.float64)
+    wanted = reference.multi_head(numpy(x), numpy(MEMORY), weights_of(attention), heads=HEADS, content=numpy(content))
+    assert_close(attention(x, MEMORY, content), wanted, 1e-9)
+    assert attention.query.out_features == attention.key.out_features == 7 * HEADS
+    assert attention.value.out_features == attention.output.in_features == 3 * HEADS
+
+
+def test_a_cached_memory_remembers_what_its_values_are_made_from():
+    attention = made(memory_width=MEMORY_WIDTH, content_width=5)
+    content, cache = draw(BATCH, KEYS, 5, seed=2, dtype=torch.float64), AttentionCache()
+    for x in draw(BATCH, QUERIES, WIDTH, dtype=torch.float64).split(2, 1):
+        assert_close(attention(x, MEMORY, content, cache=cache), attention(x, MEMORY, content), 1e-12)
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_values_may_be_narrower_than_keys_at_every_position(position):
+    """Shaw's vectors are added to both."""
+    encoder = attention_encoder(position=position, value_width=3).double()
+    shape = reference.Shape(heads=HEADS, position=position)
+    assert_close(encoder(X), reference.encoder(numpy(X), weights_of(encoder), shape), 1e-5)
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_attention_without_projections_has_nothing_to_learn_and_is_attention_as_it_is(position):
+    attention = MultiHeadAttention(WIDTH, HEADS, project=False)
+    assert not list(attention.parameters())
+    kind = position_of(position).double()
+    mask, said = masks(KEYS, KEYS)["causal & lengths"]
+    wanted = reference.multi_head(
+        numpy(X),
+        numpy(X),
+        {},
+        heads=HEADS,
+        allowed=reference.may_look(range(KEYS), range(KEYS), batch=BATCH, **said),
+        position=position,
+        placed=reference.POSITIONS[position].of_block(weights_of(kind), 0),
+    )
+    assert_close(attention(X, mask=mask, position=kind.at(0)), wanted, 1e-9)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_without_projections_only_a_score_can_have_something_to_learn(score):
+    attention = MultiHeadAttention(WIDTH, HEADS, project=False, score=score_of(score))
+    assert {name.split(".")[0] for name, _ in attention.named_parameters()} <= {"score"}
+    assert bool(list(attention.parameters())) == (score not in ("dot", "scaled_dot"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"memory_width": 17}, "without projections all is as wide as what asks, 22, in 2 heads; found a memory of 17"),
+        ({"content_width": 17}, "found a memory of 22, a content of 17"),
+        ({"value_width": 5}, "a content of 22 and values of 5 in each head"),
+        ({"head_width": 5}, "a content of 22 and values of 5 in each head"),
+        ({"key_heads": 1}, "without projections 2 heads cannot share 1 key_heads"),
+    ],
+)
+def test_without_projections_other_widths_are_refused_in_words(asked, words):
+    with pytest.raises(ShapeError, match=words):
+        MultiHeadAttention(WIDTH, HEADS, project=False, **asked)
+
+
+@pytest.mark.parametrize("position", ["none", "rotary"])
+@pytest.mark.parametrize("norm", QUERY_KEY_NORMS)
+def test_normed_queries_and_keys_equal_the_reference(norm, position):
+    encoder = stir(attention_encoder(query_key_norm=norm, position=position)).double()
+    shape = reference.Shape(heads=HEADS, query_key_norm=norm, position=position)
+    assert_close(encoder(X), reference.encoder(numpy(X), weights_of(encoder), shape), 1e-8)
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_normed_queries_and_keys_do_not_care_how_large_projections_are(norm):
+    """Scores cannot grow with the weights (Dehghani et al. 2023, figure 1)."""
+    attention = MultiHeadAttention(
+        WIDTH, HEADS, query_norm=QUERY_KEY_NORMS[norm](11), key_norm=QUERY_KEY_NORMS[norm](11)
+    ).double()
+    (before,) = seen_weights(torch.nn.Sequential(attention), X).values()
+    sharpen(attention, 100.0)
+    with torch.no_grad():
+        for scale in (attention.query_norm.scale, attention.key_norm.scale):
+            scale.fill_(1.0)
+    (after,) = seen_weights(torch.nn.Sequential(attention), X).values()
+    assert_close(after, before, 1e-3)
+
+
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
+def test_what_is_learned_does_not_depend_on_the_length(score, normalizer, position):
+    """But for learned positions, a model made once takes an input of any length."""
+    encoder = attention_encoder(score=score, normalizer=normalizer, position=position, sharp=False)
+    for time in (1, 2, 23):
+        assert encoder(draw(2, time, WIDTH)).shape == (2, time, WIDTH)
 
 
 def test_a_width_that_heads_do_not_divide_is_refused_with_what_fits():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch.nn.functional as F
 from laws import (
-    moving_everything_changes_no_rotary_weight,
+    moving_everything_changes_no_weight,
     nobody_looks_ahead,
     one_step_at_a_time_equals_all_at_once,
     padding_does_not_change_the_answer,
@@ -25,7 +25,7 @@ from regard.layers.cache import AttentionCache, Cache
 
 # Of some of these modules the package has a function of the same name.
 attend_module = importlib.import_module("regard.attention.attend")
-position_module = importlib.import_module("regard.attention.position")
+position_module = importlib.import_module("regard.attention.position.sinusoidal")
 multihead_module = importlib.import_module("regard.layers.multihead")
 
 
@@ -120,7 +120,7 @@ def test_rotary_that_turns_the_other_way_is_noticed(monkeypatch):
     with pytest.raises(AssertionError, match="rotary: differs"):
         the_encoder_equals_the_reference("rotary")
     with pytest.raises(AssertionError, match="moved by"):
-        moving_everything_changes_no_rotary_weight()
+        moving_everything_changes_no_weight("rotary")
 
 
 def test_softmax_that_ignores_the_mask_is_noticed(monkeypatch):

@@ -14,7 +14,7 @@ from sharp import (
     BATCH,
     INNER,
     KEYS,
-    KINDS,
+    KINDS_AT,
     LONGEST,
     MEMORY_WIDTH,
     WIDTH,
@@ -50,8 +50,7 @@ def test_padding_does_not_change_the_answer(kind, position, norm, norm_place):
         padding_does_not_change_the_answer(made.float())
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize(("score", "normalizer"), KINDS)
+@pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
 def test_padding_does_not_change_the_answer_for_any_score(score, normalizer, position):
     made = encoder(score=score, normalizer=normalizer, position=position, key_heads=1, head_width=5)
     padding_does_not_change_the_answer(made.double())
@@ -193,6 +192,32 @@ def test_a_window_keeps_far_elements_out_of_one_blocks_sight():
     for query in range(KEYS):
         for key in range(KEYS):
             assert bool((weights[:, :, query, key] > 0).all()) == (-2 <= key - query <= 1)
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize(("window", "said"), [(2, (2, 2)), ([3, 0], (3, 0)), ([0, 1], (0, 1))], ids=str)
+def test_truncated_attention_equals_the_reference(window, said, position):
+    made = attention_encoder(position=position, window=window).double()
+    shape = reference.Shape(heads=2, position=position)
+    for lengths in (None, LENGTHS):
+        allowed = reference.may_look(
+            range(KEYS), range(KEYS), batch=BATCH, before=said[0], after=said[1], lengths=lengths
+        )
+        found = made(X, None if lengths is None else Mask.lengths(torch.tensor(lengths)))
+        wanted = reference.encoder(numpy(X), weights_of(made), shape, allowed=allowed)
+        assert_close(found, wanted, 1e-4 if position == "sinusoidal" else 1e-8)
+
+
+def test_truncated_attention_sees_as_far_as_its_blocks_reach_together():
+    made = attention_encoder(depth=2, window=[1, 2], position="rotary").double()
+    other = X.clone()
+    other[:, 0] = draw(BATCH, WIDTH, seed=5, dtype=torch.float64)
+    moved = (made(other) - made(X)).abs().amax((0, 2)) > 1e-9
+    assert moved.tolist() == [True, True, True, False, False, False, False], "two blocks look one step back each"
+
+
+def test_padding_does_not_change_the_answer_of_truncated_attention():
+    padding_does_not_change_the_answer(attention_encoder(window=[2, 1]).double())
 
 
 def test_stacks_refuse_an_input_longer_than_the_learned_positions():

@@ -2,13 +2,14 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import reference
 import torch
 from sharp import assert_close, assert_moved, draw, numpy, stir
 
 from regard.data.batching import IGNORED
-from regard.models.outputs import CrfHead, Heads, NumberHead, SoftmaxHead
+from regard.models.outputs import ClassesHead, CrfHead, Heads, NumberHead, SoftmaxHead
 
 LABELS, TIME = 3, 5
 LENGTHS = torch.tensor([TIME, 1, 4, 2])
@@ -268,3 +269,38 @@ def test_how_sure_a_head_is_is_the_probability_of_what_it_answers(kind):
     for item, length in enumerate(LENGTHS.tolist()):
         for place in range(length):
             assert certain[item, place] == shares[item, place, best[item, place]]
+
+
+# Several classes: rows of 1 and 0, the second row not known.
+CLASSES = torch.tensor([[1, 0, 0, 1, 1], [IGNORED] * 5, [0, 0, 0, 0, 0]])
+
+
+def classes_head():
+    torch.manual_seed(0)
+    return stir(ClassesHead(7, 5)).double()
+
+
+def test_the_likelihood_of_several_classes_is_the_product_of_each_alone():
+    head = classes_head()
+    scores = head(draw(3, 1, 7, dtype=torch.float64))
+    assert scores.shape == (3, 1, 5)
+    shares = 1 / (1 + np.exp(-numpy(scores)[:, 0]))
+    true = np.where(numpy(CLASSES) == 1, shares, 1 - shares)[[0, 2]]
+    assert head.negative_log_likelihood(scores, CLASSES, ANSWERS).item() == pytest.approx(-np.log(true).sum())
+
+
+def test_classes_that_are_not_known_have_no_gradient():
+    head, x = classes_head(), draw(3, 1, 7, dtype=torch.float64).requires_grad_()
+    head.negative_log_likelihood(head(x), CLASSES, ANSWERS).backward()
+    assert (x.grad[1] == 0).all() and (x.grad[[0, 2]] != 0).any()
+
+
+def test_each_class_is_as_probable_whatever_the_others_are():
+    head = classes_head()
+    scores = head(draw(3, 1, 7, dtype=torch.float64))
+    best = head.best(scores, ANSWERS)
+    assert best.shape == scores.shape and torch.equal(best, head.certainty(scores, best, ANSWERS))
+    other = scores.clone()
+    other[..., 2] += 3
+    assert_moved(head.best(other, ANSWERS)[..., 2], best[..., 2])
+    assert torch.equal(head.best(other, ANSWERS)[..., [0, 1, 3, 4]], best[..., [0, 1, 3, 4]])

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from regard.errors import RecipeError
 from regard.recipe import NAMES, Recipe, commented, differences, parse_overrides, read_recipe, recipe_from, resolved
-from regard.recipe.settings import ALSO_CALLED, TASK_METRICS, WHOLE_TASKS
+from regard.recipe.settings import ALSO_CALLED, SEVERAL_METRICS, TASK_METRICS, WHOLE_TASKS
 
 SECTIONS: dict[str, type[BaseModel]] = {
     section: field.annotation  # type: ignore[misc]
@@ -61,10 +61,15 @@ RECIPES: dict[str, Mapping[str, Mapping[str, Any]]] = {
         "model": {"pooling": "attention"},
         "train": {"metric": "macro_f1"},
     },
+    "several classes": {"task": {"kind": "classify"}, "data": {"separator": "; "}, "train": {"metric": "exact"}},
     "a number for the whole": {"task": {"kind": "regress"}, "data": {"header": False, "format": "csv"}},
     "letters": {"input": {"tokens": "characters"}},
     "pieces": {"input": {"tokens": "subwords", "size": 300}},
     "pointwise": {"model": {"encoder": "pointwise"}},
+    "attention in other shapes": {
+        "model": {"window": [3, 0], "turned": 0.25, "query_key_norm": "rms", "value_width": 7, "normalizer": "entmax15"}
+    },
+    "attention as it is": {"model": {"projections": False, "window": 5, "position": "t5", "distance": 33}},
     "text that needs care": {"data": {"ignore": ['"', "\\", "#", "é", "a\nb", "\u0301"]}},
 }
 
@@ -133,6 +138,7 @@ USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "model.pooling": {"task": {"kind": "classify"}},
     "data.format": {"data": {"train": ["a", "b"]}},
     "data.scheme": {"output": {"scheme": "IOBES"}},
+    "data.split_by": {"task": {"kind": "classify"}, "data": {"split_column": "a"}},
 }
 # A task that has the metric.
 TASK_OF = {metric: kind for kind, metrics in TASK_METRICS.items() for metric in metrics}
@@ -142,9 +148,17 @@ TASK_OF = {metric: kind for kind, metrics in TASK_METRICS.items() for metric in 
 def test_every_allowed_name_is_accepted(setting: str) -> None:
     section, _, key = setting.partition(".")
     for name in NAMES[setting]:
-        others = {"task": {"kind": TASK_OF[name]}} if setting == "train.metric" else USED_WITH.get(setting, {})
+        others = (
+            {"task": {"kind": TASK_OF.get(name, "classify")}}
+            if setting == "train.metric"
+            else USED_WITH.get(setting, {})
+        )
+        if name == "micro_f1":
+            others = {"task": {"kind": "classify"}, "data": {"separator": "|"}}
         if name == "span_f1":
             others = {**others, "output": {"scheme": "IOB2"}}
+        if name in ("chance", "lines"):
+            others = {}
         recipe = given(**{**others, section: {key: name, **others.get(section, {})}})
         assert getattr(getattr(recipe, section), key) == name
 
@@ -269,15 +283,30 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "a name misspelt": (
         DATA + '[train]\n\nmetric = "acuracy"\n',
         [
-            "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, span_f1, pearson, "
-            "spearman, rmse; did you mean accuracy?"
+            "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, micro_f1, "
+            "span_f1, pearson, spearman, rmse; did you mean accuracy?"
         ],
+    ),
+    "a window with three sides": (
+        DATA + "[model]\nwindow = [1, 2, 3]\n",
+        [
+            "recipe.toml:4: model.window is [1, 2, 3], but must be one number, or two, from 0: how far back and how "
+            "far ahead"
+        ],
+    ),
+    "a window that is negative": (
+        DATA + "[model]\nwindow = -1\n",
+        ["recipe.toml:4: model.window is -1, but must be one number, or two, from 0: how far back and how far ahead"],
+    ),
+    "a share that is too large": (
+        DATA + "[model]\nturned = 1.5\n",
+        ["recipe.toml:4: model.turned is 1.5, but must be less than or equal to 1"],
     ),
     "a name of one's own misspelt": (
         DATA + '[model]\nscore = "my score"\n',
         [
-            "recipe.toml:4: model.score is 'my score', but must be one of scaled_dot, dot, or file:Class for one of "
-            "your own"
+            "recipe.toml:4: model.score is 'my score', but must be one of scaled_dot, dot, cosine, bilinear, "
+            "additive, or file:Class for one of your own"
         ],
     ),
     "a whole number": (
@@ -421,7 +450,32 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
             "position": "none",
             "longest": 97,
             "attention_dropout": 0.1,
+            "value_width": 3,
+            "projections": True,
+            "query_key_norm": "none",
+            "distance": 7,
+            "turned": 0.5,
+            "window": 7,
         }.items()
+    },
+    **{
+        f"{name} without projections": (
+            {"model": {"projections": False, name: 1}},
+            f"model.{name} is not used with model.projections = false",
+        )
+        for name in ("head_width", "key_heads", "value_width")
+    },
+    **{
+        f"{name} of {position}": (
+            {"model": {"position": position, name: value}},
+            f"model.{name} is not used with model.position = {position}",
+        )
+        for name, value, position in (
+            ("distance", 7, "alibi"),
+            ("distance", 7, "mine:Own"),
+            ("turned", 0.5, "sinusoidal"),
+            ("longest", 97, "t5"),
+        )
     },
     "longest of rotary": (
         {"model": {"position": "rotary", "longest": 97}},
@@ -430,6 +484,14 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
     "split beside dev": (
         {"data": {"dev": "b", "split": 0.2}},
         "data.split is not used with data.dev, which is given",
+    ),
+    "split by beside dev": (
+        {"data": {"dev": "b", "split_by": "lines"}},
+        "data.split_by is not used with data.dev, which is given",
+    ),
+    "column of a split by lines": (
+        {"task": {"kind": "classify"}, "data": {"split_by": "lines", "split_column": "who"}},
+        "data.split_column is not used with data.split_by = lines",
     ),
     "smoothing with crf": (
         {"output": {"crf": True}, "train": {"label_smoothing": 0.1}},
@@ -476,6 +538,28 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
         )
         for name in ("source", "target")
     },
+    **{
+        f"separator of {kind}": (
+            {"task": {"kind": kind}, "data": {"separator": "|"}},
+            f"data.separator is not used with task.kind = {kind}",
+        )
+        for kind in ("label", "regress")
+    },
+    "smoothing of several classes": (
+        {"task": {"kind": "classify"}, "data": {"separator": "|"}, "train": {"label_smoothing": 0.1}},
+        "train.label_smoothing is not used with data.separator",
+    ),
+    **{
+        f"class weights with {reason}": (
+            {**sections, "train": {"class_weights": "balanced"}},
+            f"train.class_weights is not used with {reason}",
+        )
+        for reason, sections in {
+            "task.kind = regress": {"task": {"kind": "regress"}},
+            "output.crf = true": {"output": {"crf": True}},
+            "data.separator": {"task": {"kind": "classify"}, "data": {"separator": "|"}},
+        }.items()
+    },
     "header of JSON lines": (
         {"task": {"kind": "classify"}, "data": {"format": "jsonl", "header": True}},
         "data.header is not used with data.format = jsonl",
@@ -499,6 +583,18 @@ def test_a_metric_of_another_task_is_refused(kind: str, metric: str) -> None:
         given(task={"kind": kind}, train={"metric": metric})
     assert str(raised.value) == (
         f"recipe: train.metric is {metric}, but a task of kind {kind} has {', '.join(TASK_METRICS[kind])}"
+    )
+
+
+@pytest.mark.parametrize("metric", [name for name in NAMES["train.metric"] if name not in SEVERAL_METRICS])
+def test_several_classes_have_metrics_of_their_own(metric: str) -> None:
+    several = {"task": {"kind": "classify"}, "data": {"separator": "|"}}
+    assert given(**several).metric == SEVERAL_METRICS[0] == "micro_f1"
+    with pytest.raises(RecipeError) as raised:
+        given(**several, train={"metric": metric})
+    assert str(raised.value) == (
+        f"recipe: train.metric is {metric}, but a task of kind classify with data.separator has "
+        f"{', '.join(SEVERAL_METRICS)}"
     )
 
 
@@ -580,6 +676,55 @@ def test_faults_in_yaml_are_named_the_same_way(text: str, words: list[str], tmp_
 def test_what_is_not_yaml_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
     [line] = said(text, tmp_path, "recipe.yaml")
     assert line.startswith("recipe.yaml is not YAML: ") and "line" in line
+
+
+SPLITS: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
+    "three shares": (
+        {"data": {"split": [0.1, 0.1, 0.1]}},
+        "data.split is [0.1, 0.1, 0.1], but must be one share (for dev) or two (for dev and test), together less than "
+        "1",
+    ),
+    "no share": ({"data": {"split": []}}, "data.split is [], but must be one share (for dev) or two"),
+    "all": ({"data": {"split": [0.5, 0.5]}}, "data.split is [0.5, 0.5], but must be one share (for dev) or two"),
+    "a whole": ({"data": {"split": 1}}, "data.split is 1, but must be less than 1"),
+    "nothing": ({"data": {"split": [0.1, 0.0]}}, "data.split is 0.0, but must be greater than 0"),
+    "test twice": (
+        {"data": {"split": [0.1, 0.1], "test": "b"}},
+        "data.split has a second share, for test, but data.test is given; give one share",
+    ),
+    "more than every second": (
+        {"data": {"split": [0.1, 0.6], "split_by": "lines"}},
+        "data.split is 0.6, but data.split_by = lines sets aside every n-th item, at most 0.5",
+    ),
+    "no column": (
+        {"task": {"kind": "classify"}, "data": {"split_by": "column"}},
+        "data.split_by is column, but data.split_column names none",
+    ),
+    "a column of words": (
+        {"data": {"split_by": "column", "split_column": 3}},
+        "data.split_by is column, which tables have; with task.kind = label there is none",
+    ),
+    "a column of parallel files": (
+        {
+            "task": {"kind": "classify"},
+            "data": {"split_by": "column", "split_column": 3, "format": "parallel", "train": ["a", "b"]},
+        },
+        "data.split_by is column, which tables have; with data.format = parallel there is none",
+    ),
+}
+
+
+@pytest.mark.parametrize(("sections", "words"), SPLITS.values(), ids=SPLITS)
+def test_a_split_that_cannot_be_is_refused_by_name(sections: Mapping[str, Mapping[str, Any]], words: str) -> None:
+    with pytest.raises(RecipeError) as raised:
+        given(**sections)
+    assert str(raised.value).splitlines()[0].startswith(f"recipe: {words}")
+
+
+def test_a_split_may_have_one_share_or_two() -> None:
+    assert given(data={"split": 0.2}).data.split == given(data={"split": [0.2]}).data.split == (0.2,)
+    assert given(data={"split": [0.2, 0.3]}).data.split == (0.2, 0.3)
+    assert given().data.split == (0.1,)
 
 
 @pytest.mark.parametrize("part", ["train", "dev", "test"])
@@ -665,3 +810,11 @@ def test_a_default_that_is_written_out_is_no_difference() -> None:
 def test_reading_a_recipe_does_not_import_torch() -> None:
     script = "import sys, regard.recipe; assert 'torch' not in sys.modules; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(("given", "read"), [("7", (7, 7)), ("[7, 0]", (7, 0)), ("[]", ())])
+def test_a_window_is_one_number_for_both_sides_or_two(given: str, read: tuple[int, ...], tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text(DATA + f"[model]\nwindow = {given}\n")
+    assert read_recipe(tmp_path / "recipe.toml").model.window == read
+    (tmp_path / "recipe.toml").write_text(DATA)
+    assert read_recipe(tmp_path / "recipe.toml", parse_overrides([f"model.window={given}"])).model.window == read

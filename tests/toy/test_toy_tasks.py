@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.attention import POSITIONS, Mask
+from regard.attention import POSITIONS, Mask, Sizes
+from regard.attention.position import Sinusoidal
 from regard.layers import (
     NORMS,
     AddNorm,
@@ -31,7 +32,8 @@ def attention_encoder(position: str, depth: int) -> nn.Module:
         think, around = feed_forward()
         return EncoderBlock(MultiHeadAttention(WIDTH, HEADS), think, AddNorm(WIDTH), around)
 
-    made = POSITIONS[position](WIDTH, LONGEST)
+    sizes = Sizes(width=WIDTH, heads=HEADS, head_width=WIDTH // HEADS, depth=depth, longest=LONGEST)
+    made = POSITIONS[position].sized(sizes)
     return Encoder([block() for _ in range(depth)], position=made, norm=NORMS["layer"](WIDTH))
 
 
@@ -87,18 +89,23 @@ def previous_symbol(random: torch.Generator, items: int):
     return (symbols, Mask.lengths(lengths)), symbols.roll(1, 1), count
 
 
-@pytest.mark.parametrize("position", [name for name in POSITIONS if name != "none"])
+# ALiBi is the same to both sides: what stands before is as far as what stands behind.
+DIRECTED = [position for position in POSITIONS if position not in ("none", "alibi")]
+
+
+@pytest.mark.parametrize("position", DIRECTED)
 def test_attention_with_positions_learns_to_copy_the_symbol_before(position):
     torch.manual_seed(0)
     assert learn(Tagger(attention_encoder(position, 1)), previous_symbol, 800) >= 0.99
 
 
 def test_seeing_each_element_alone_cannot_copy_the_symbol_before():
-    """Nor can attention that does not know where things are: chance is 1 of 7."""
+    """Nor can attention that does not know where things are, or not on which side: chance is 1 of 7."""
     torch.manual_seed(0)
     alone = PointwiseEncoder([PointwiseBlock(*feed_forward()) for _ in range(2)], norm=NORMS["layer"](WIDTH))
     assert learn(Tagger(alone), previous_symbol, 150) < 0.3
-    assert learn(Tagger(attention_encoder("none", 1)), previous_symbol, 150) < 0.5
+    for position in ("none", "alibi"):
+        assert learn(Tagger(attention_encoder(position, 1)), previous_symbol, 150) < 0.7
 
 
 class Colours(nn.Module):
@@ -147,7 +154,7 @@ class Writer(nn.Module):
             AddNorm(WIDTH),
             around,
         )
-        self.decoder = Decoder([block], position=POSITIONS["sinusoidal"](WIDTH, LONGEST), norm=NORMS["layer"](WIDTH))
+        self.decoder = Decoder([block], position=Sinusoidal(WIDTH), norm=NORMS["layer"](WIDTH))
         self.answer = nn.Linear(WIDTH, SYMBOLS)
 
     def forward(self, source: Tensor, written: Tensor, lengths: Tensor) -> Tensor:

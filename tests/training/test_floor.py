@@ -3,7 +3,15 @@
 import pytest
 
 from regard.data.example import Example
-from regard.training.floor import FLOORS, WHOLE_FLOORS, each_word_alone, label_floors, most_frequent, number_floors
+from regard.training.floor import (
+    FLOORS,
+    WHOLE_FLOORS,
+    class_floors,
+    each_word_alone,
+    label_floors,
+    most_frequent,
+    number_floors,
+)
 
 
 def example(words: str, *labels: str | None) -> Example:
@@ -68,6 +76,17 @@ def test_the_whole_is_answered_with_the_most_frequent_class_and_no_word_alone() 
     scores = found["most frequent label"]
     # A: precision 2/3, recall 1, F1 4/5; B: 0.
     assert scores.items == 3 and scores.values() == pytest.approx({"accuracy": 2 / 3, "macro_f1": 2 / 5})
+
+
+def test_of_several_classes_the_most_frequent_cell_and_each_class_by_its_words() -> None:
+    cells = {"red car": "colour", "red box": "colour", "big car": "size", "big red sea": "colour|size", "the sea": ""}
+    train = [whole(text, y=cell) for text, cell in cells.items() for _ in range(7)]
+    train += [whole("blue box", y="colour")] * 2 + [whole("red", y=None)]
+    found = class_floors(train, [whole("big red box", y="colour|size"), whole("the car", y="")], ["y"], "|")
+    most, linear = found.values()
+    # Answered colour twice, where colour and size stand once.
+    assert most.values() == pytest.approx({"micro_f1": 2 / 4, "macro_f1": (2 / 3 + 0) / 2, "exact": 0})
+    assert linear.values() == {"micro_f1": 1, "macro_f1": 1, "exact": 1}
 
 
 def test_the_floor_of_numbers_is_the_mean_of_train_on_each_column() -> None:

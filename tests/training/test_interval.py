@@ -9,7 +9,7 @@ import pytest
 
 from regard.training.interval import intervals
 from regard.training.label_metric import LABEL_METRICS
-from regard.training.metric import METRICS, Scores, collect_numbers, count_labels
+from regard.training.metric import METRICS, Scores, collect_numbers, count_classes, count_labels
 from regard.training.scores import Metric
 
 draw = random.Random(3)
@@ -32,6 +32,12 @@ def wholes() -> list:
     return [({"a": (draw.choice("ABC"),)}, {"a": (draw.choice("AABBDE"),)}) for _ in range(53)]
 
 
+def cells() -> list:
+    """Cells of several classes, some of them empty or unknown."""
+    found = ["", "A", "A|B", "B|C", None]
+    return [({"a": (draw.choice(["", "A", "A|D", "C"]),)}, {"a": (draw.choice(found),)}) for _ in range(53)]
+
+
 def numbers() -> list:
     """Two columns, with equal numbers among them and some unknown."""
     return [
@@ -44,6 +50,7 @@ KINDS: dict[str, tuple[list, Callable[[list], Scores]]] = {
     "labels": (words(), count_labels),
     "spans": (words(), lambda pairs: count_labels(pairs, scheme="IOB2")),
     "wholes": (wholes(), lambda pairs: count_labels(pairs, whole=True)),
+    "several": (cells(), lambda pairs: count_classes(pairs, "|")),
     "numbers": (numbers(), collect_numbers),
 }
 

@@ -3,12 +3,13 @@
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from regard.data.columns import Columns
 from regard.data.example import Example
 from regard.data.lines import read_lines
-from regard.training.label_metric import LabelScores, Marks, Tally, count_labels
+from regard.training.label_metric import LabelScores, Marks, Tally, count_classes, count_labels, score_classes
 
 Pair = tuple[dict[str, tuple[str, ...]], dict[str, tuple[str | None, ...]]]
 
@@ -150,3 +151,47 @@ def test_ignored_and_unknown_labels_part_no_spans_and_make_none() -> None:
     assert found(["_", "B-P"], ["B-P", "B-P"]) == 1
     assert found(["B-P", None], ["B-P", "I-P"]) == 1
     assert found(["B-P", None], ["O", "I-P"]) == 0
+
+
+# Several classes
+
+CELLS = [("A|B", "A"), ("", ""), ("C", "B|A"), ("A|B", "B|A"), ("C", None)]
+
+
+def several(cells: list[tuple[str, str | None]] = CELLS) -> LabelScores:
+    return count_classes([({"y": (answered,)}, {"y": (true,)}) for answered, true in cells], "|")
+
+
+def test_the_scores_of_several_classes_are_as_by_hand() -> None:
+    # Of four known cells two are wholly right. Standing are A A A B B, answered A A B B C, right A A B.
+    # A: 2 of 3 and 2, F1 4/5; B: 1 of 2 and 2, F1 1/2; C stands nowhere and has none of its own.
+    assert several().values() == pytest.approx(
+        {"micro_f1": 2 * 3 / 10, "macro_f1": (4 / 5 + 1 / 2) / 2, "exact": 2 / 4}
+    )
+
+
+def test_of_one_class_for_each_item_micro_f1_is_the_accuracy() -> None:
+    pairs = [({"y": (answered,)}, {"y": (true,)}) for answered, true in ("AA", "AB", "BB", "CA", "AA")]
+    one = count_labels(pairs, whole=True)
+    assert count_classes(pairs, "|").values()["micro_f1"] == one.values()["accuracy"] == 3 / 5
+    assert count_classes(pairs, "|").values()["macro_f1"] == one.values()["macro_f1"]
+
+
+def test_the_order_of_classes_in_a_cell_does_not_matter() -> None:
+    assert several([("B|A", "A|B")]).values() == {"micro_f1": 1, "macro_f1": 1, "exact": 1}
+
+
+def test_tables_of_classes_count_as_cells_do() -> None:
+    draw, names = random.Random(5), list("ABCDE")
+    rows = [[[draw.random() < 0.4 for _ in names] for _ in range(97)] for _ in range(2)]
+    as_cells = (
+        ["|".join(name for name, there in zip(names, row, strict=True) if there) for row in part] for part in rows
+    )
+    gold, answered = (np.array(part) for part in rows)
+    counted = count_classes([({"y": (a,)}, {"y": (g,)}) for g, a in zip(*as_cells, strict=True)], "|")
+    assert score_classes(names, gold, answered).values() == pytest.approx(counted.values())
+
+
+def test_where_nothing_stands_and_nothing_is_answered_there_is_no_f1_but_all_is_right() -> None:
+    assert several([("", ""), ("", "")]).values() == {"micro_f1": 0, "macro_f1": 0, "exact": 1}
+    assert count_classes([], "|").values() == {"micro_f1": 0, "macro_f1": 0, "exact": 0}

@@ -5,19 +5,23 @@ import math
 from pathlib import Path
 
 import pytest
+import small
 import torch
+import torch.nn.functional as F
+from sharp import draw
 from torch import Tensor
 
+import regard
 from regard.build import build, learn_targets, learn_tokenizer
 from regard.data.batching import IGNORED, Batch, Item, collate
 from regard.data.columns import Columns
 from regard.data.example import Example
-from regard.data.labels import first_wrong
+from regard.data.labels import Labels, first_wrong
 from regard.data.lines import read_lines
 from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 from regard.predict import Predictor
 from regard.recipe import recipe_from
-from regard.training.objective import known_labels, summed_loss
+from regard.training.objective import CLASS_WEIGHTS, known_labels, summed_loss, summed_weights, weigh_labels
 
 
 def batch_of(*labels: list[int], column: str = "upos") -> Batch:
@@ -153,3 +157,83 @@ def test_a_crf_s_loss_of_each_item_is_that_of_the_item_alone() -> None:
     assert head.negative_log_likelihood(scores, labels, lengths).item() == pytest.approx(
         sum(one.item() for one in alone)
     )
+
+
+# Labels that weigh differently
+
+
+def weighed(*labels: str | None, kind: str = "balanced") -> tuple[Heads, Labels]:
+    """A head whose labels weigh as these say, and what they are."""
+    example = Example(tuple("w" for _ in labels), {"y": labels})
+    target = Labels.of([example], "y", ())
+    output = Heads(["y"], [SoftmaxHead(3, len(target))])
+    weigh_labels(output, {"y": target}, [example], kind)
+    return output, target
+
+
+def label_weights(output: Heads) -> list[float]:
+    head = output.head("y")
+    assert isinstance(head, SoftmaxHead) and head.label_weights is not None
+    return head.label_weights.tolist()
+
+
+def test_balanced_weights_are_as_by_hand() -> None:
+    # Seven known labels of three kinds: 4, 2, 1.
+    output, _ = weighed(*"AAAABBC", None)
+    assert label_weights(output) == pytest.approx([7 / 12, 7 / 6, 7 / 3])
+
+
+def test_balanced_labels_weigh_the_same_together_and_one_each_on_average() -> None:
+    counts = torch.tensor([11, 1, 5, 23])
+    weights = CLASS_WEIGHTS["balanced"](counts)
+    assert torch.allclose(weights * counts, (weights * counts)[0].expand(4))
+    assert (weights * counts).sum().item() == pytest.approx(counts.sum().item())
+    assert torch.equal(CLASS_WEIGHTS["none"](counts), torch.ones(4, dtype=counts.dtype))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_a_weighed_update_is_the_weighed_mean_however_it_is_parted(smoothing: float) -> None:
+    output, _ = weighed(*"AAAABBC")
+    rows, scores = [[0, 0, 1], [2, IGNORED, IGNORED], [1, 0, IGNORED]], draw(3, 3, 3)
+    wanted = F.cross_entropy(
+        scores.flatten(0, 1),
+        torch.tensor(rows).flatten(),
+        torch.tensor(label_weights(output)),
+        label_smoothing=smoothing,
+    )
+    for groups in ([[0, 1, 2]], [[0], [1, 2]], [[2], [0], [1]]):
+        batches = [batch_of(*(rows[row] for row in group), column="y") for group in groups]
+        losses = [
+            summed_loss(output, {"y": scores[group]}, batch, smoothing)
+            for group, batch in zip(groups, batches, strict=True)
+        ]
+        assert (sum(losses) / summed_weights(output, batches)).item() == pytest.approx(wanted.item(), abs=1e-6)
+
+
+def test_without_weights_each_label_weighs_one() -> None:
+    batches = [batch_of([0, 1, IGNORED]), batch_of([1])]
+    assert summed_weights(Heads(["upos"], [SoftmaxHead(3, 2)]), batches) == known_labels(batches) == 3
+
+
+def test_weights_are_not_saved_with_the_model() -> None:
+    output, _ = weighed(*"AAB")
+    assert output.state_dict().keys() == Heads(["y"], [SoftmaxHead(3, 2)]).state_dict().keys()
+
+
+@pytest.mark.parametrize(("kind", "share"), [("none", 1 / 5), ("balanced", 1 / 2)])
+def test_where_the_input_tells_nothing_balanced_labels_are_as_probable_as_each_other(kind, share, tmp_path) -> None:
+    pairs = [("same words", "rare" if place % 5 == 0 else "often") for place in range(100)]
+    quick = {
+        "epochs": 12,
+        "lr": 0.02,
+        "warmup_steps": 5,
+        "evaluate_every": 100,
+        "batch_tokens": 40,
+        "weight_decay": 0.0,
+    }
+    given = small.recipe(task={"kind": "classify"}, train={**quick, "class_weights": kind}, model={"dropout": 0.0})
+    given["input"]["dropout"] = 0.0
+    run = regard.train(given, run=tmp_path / "run", data={"train": pairs, "dev": pairs[:5]})
+    answer = run.predict("same words")[0]
+    rare = answer.probabilities["label"][0] if answer.label == "rare" else 1 - answer.probabilities["label"][0]
+    assert rare == pytest.approx(share, abs=0.05)

@@ -6,9 +6,7 @@ in less memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -17,14 +15,12 @@ from torch import Tensor
 from regard.attention.mask import Mask
 from regard.attention.normalizer import NORMALIZERS, Normalizer
 from regard.attention.position import NOWHERE, Position
+from regard.attention.question import Question, Watch
 from regard.attention.score import SCORES, Score
 from regard.errors import ShapeError, choose
 
-# Sees some rows of weights, (batch, heads, rows, keys), and which rows; what it gives back is used in their place.
-Watch = Callable[[Tensor, slice], Tensor]
-
-# A watched tile holds at most so many weights (16 MB in single precision), so that long inputs can be watched.
-TILE_WEIGHTS = 2**22
+# Which of several: a slice, numbers, or one number; None stands for all.
+Some = int | slice | Sequence[int] | None
 
 
 def attend(
@@ -55,7 +51,8 @@ def attend(
     scale:   the factor for the scores; None leaves it to the score (scaled_dot: the root of the head width, inverted)
     mask:    who may look at whom; a query that may see nothing gets zeros
     bias:    added to the scores, broadcasts to (batch, heads, queries, keys)
-    position: what it adds to scores and values; queries and keys come already turned (`position.rotate`)
+    position: what it adds to scores and values (of a stack's position what its first block sees); queries and keys come
+             already turned (`position.rotate`)
     query_positions, key_positions: (batch | 1, queries) and (batch | 1, keys); 0, 1, 2 … where they are not given
     watch:   sees the weights before dropout, in tiles of rows, and may replace them
     dropout: the share of weights that is dropped; pass 0 outside of training
@@ -66,12 +63,12 @@ def attend(
         queries=queries,
         keys=keys,
         values=values,
-        score=_part(score, SCORES, "score"),
-        normalizer=_part(normalizer, NORMALIZERS, "normalizer"),
+        score=_score(score),
+        normalizer=_normalizer(normalizer),
         scale=scale,
         mask=mask,
         bias=bias,
-        position=NOWHERE if position is None else position,
+        position=NOWHERE if position is None else position.at(0),
         query_positions=query_positions,
         key_positions=key_positions,
         watch=watch,
@@ -87,129 +84,59 @@ def attend(
     return take(question)
 
 
-@dataclass(frozen=True)
-class Question:
-    """All that one call of `attend` asks; the axes are those of its arguments."""
+def attention_weights(
+    queries: Tensor,
+    keys: Tensor,
+    *,
+    score: str | Score = "scaled_dot",
+    normalizer: str | Normalizer = "softmax",
+    scale: float | None = None,
+    mask: Mask | None = None,
+    bias: Tensor | None = None,
+    position: Position | None = None,
+    query_positions: Tensor | None = None,
+    key_positions: Tensor | None = None,
+    rows: Some = None,
+    heads: Some = None,
+) -> Tensor:
+    """How much each query looks at each key; only the rows and heads that are asked for are computed.
 
-    queries: Tensor
-    keys: Tensor
-    values: Tensor
-    score: Score
-    normalizer: Normalizer
-    scale: float | None
-    mask: Mask | None
-    bias: Tensor | None
-    position: Position
-    query_positions: Tensor | None
-    key_positions: Tensor | None
-    watch: Watch | None
-    dropout: float
-    rows: slice = field(default_factory=lambda: slice(None))
-
-    def check(self) -> None:
-        """Refuse shapes that do not fit, naming the axis."""
-        if self.mask is not None and not isinstance(self.mask, Mask):
-            raise ShapeError(
-                f"mask must be a Mask, not {type(self.mask).__name__}; Mask.allowed(tensor) makes one of booleans"
-            )
-        shapes = {"queries": self.queries.shape, "keys": self.keys.shape, "values": self.values.shape}
-        for name, shape in shapes.items():
-            if len(shape) != 4:
-                raise ShapeError(f"{name} must be (batch, heads, time, head_width); found {tuple(shape)}")
-        for name, one, other, axis in (
-            ("batch", "queries", "keys", 0),
-            ("heads", "queries", "keys", 1),
-            ("batch", "keys", "values", 0),
-            ("heads", "keys", "values", 1),
-            ("time", "keys", "values", 2),
-        ):
-            if shapes[one][axis] != shapes[other][axis]:
-                raise ShapeError(f"{one} {tuple(shapes[one])} and {other} {tuple(shapes[other])} differ in {name}")
-        if self.bias is not None and not _broadcasts(self.bias.shape, self.scores_shape):
-            raise ShapeError(
-                f"the bias {tuple(self.bias.shape)} does not broadcast to {self.scores_shape} "
-                "(batch, heads, queries, keys)"
-            )
-        if self.query_positions is None and self.queries.shape[2] != self.keys.shape[2] and self._asks_where:
-            raise ShapeError(
-                f"{self.queries.shape[2]} queries and {self.keys.shape[2]} keys: where the queries stand among the "
-                "keys decides what they see; give query_positions and key_positions"
-            )
-        if self.mask is None or self.mask.only_causal:
-            return
-        allowed = self.allowed
-        if allowed is not None and not _broadcasts(allowed.shape, self.scores_shape):
-            raise ShapeError(
-                f"the mask {tuple(allowed.shape)} does not broadcast to {self.scores_shape} "
-                "(batch, heads, queries, keys)"
-            )
-
-    @property
-    def scores_shape(self) -> tuple[int, int, int, int]:
-        batch, heads, queries, _ = self.queries.shape
-        return batch, heads, queries, self.keys.shape[2]
-
-    @property
-    def _asks_where(self) -> bool:
-        return self.position.speaks or (
-            self.mask is not None and (self.mask.before is not None or self.mask.after is not None)
-        )
-
-    @property
-    def in_order(self) -> bool:
-        """Whether queries and keys stand at 0, 1, 2 … and nothing else was said."""
-        return self.query_positions is None and self.key_positions is None
-
-    @cached_property
-    def where_queries(self) -> Tensor:
-        """(batch | 1, queries)"""
-        if self.query_positions is not None:
-            return self.query_positions
-        return torch.arange(self.queries.shape[2], device=self.queries.device)[None]
-
-    @cached_property
-    def where_keys(self) -> Tensor:
-        """(batch | 1, keys)"""
-        if self.key_positions is not None:
-            return self.key_positions
-        return torch.arange(self.keys.shape[2], device=self.keys.device)[None]
-
-    @cached_property
-    def allowed(self) -> Tensor | None:
-        """Who may look at whom, broadcasting to (batch, heads, queries, keys); None: everybody at everything."""
-        return None if self.mask is None else self.mask.dense(self.where_queries, self.where_keys)
-
-    def added(self) -> Tensor | None:
-        """All that is added to the scores, broadcasting to (batch, heads, queries, keys)."""
-        positional = self.position.bias(self.queries, self.where_queries, self.where_keys)
-        if self.bias is None or positional is None:
-            return self.bias if positional is None else positional
-        return self.bias + positional
-
-    def tile(self, rows: slice) -> Question:
-        """The same question for some of the queries."""
-        bias = self.bias
-        if bias is not None and bias.dim() > 1 and bias.shape[-2] > 1:
-            bias = bias[..., rows, :]
-        return replace(
-            self,
-            queries=self.queries[:, :, rows],
-            query_positions=self.where_queries[:, rows],
-            mask=None if self.mask is None else self.mask.rows(rows),
-            bias=bias,
-            rows=rows,
-        )
-
-    def tiles(self) -> Iterator[Question]:
-        """The question in pieces whose weights fit into a bounded tile."""
-        batch, heads, queries, keys = self.scores_shape
-        size = max(1, TILE_WEIGHTS // max(1, batch * heads * keys))
-        for start in range(0, queries, size):
-            yield self.tile(slice(start, min(start + size, queries)))
+    rows, heads: which queries and heads, in which order: a slice, numbers, or one number; None: all
+    output:      (batch, heads asked for, rows asked for, keys)
+    The others are as in `attend`.
+    """
+    question = Question(
+        queries=queries,
+        keys=keys,
+        values=keys,
+        score=_score(score),
+        normalizer=_normalizer(normalizer),
+        scale=scale,
+        mask=mask,
+        bias=bias,
+        position=NOWHERE if position is None else position.at(0),
+        query_positions=query_positions,
+        key_positions=key_positions,
+    )
+    question.check()
+    if heads is not None:
+        question = question.of_heads(_some(heads, queries.shape[1], "heads", queries.device))
+    if rows is not None:
+        question = question.of_rows(_some(rows, queries.shape[2], "rows", queries.device))
+    return question.normalizer(*scored(question))
 
 
-def plain(question: Question) -> Tensor:
-    """The definition: scores, weights, weighted sum, each written out whole."""
+def _some(asked: int | slice | Sequence[int], count: int, what: str, device: torch.device) -> slice | Tensor:
+    if isinstance(asked, slice):
+        return asked
+    numbers = [asked] if isinstance(asked, int) else list(asked)
+    if any(not -count <= number < count for number in numbers):
+        raise ShapeError(f"{what} {numbers} were asked for, but there are {count}, numbered from 0")
+    return torch.tensor(numbers, dtype=torch.long, device=device)
+
+
+def scored(question: Question) -> tuple[Tensor, Tensor | None]:
+    """The scores of the definition, (batch, heads, queries, keys), and which of them are allowed."""
     scores = question.score(question.queries, question.keys, question.scale)
     if scores.shape != question.scores_shape:
         raise ShapeError(
@@ -222,6 +149,14 @@ def plain(question: Question) -> Tensor:
         # A bias of -inf hides as a mask does; a row of nothing else would be NaN.
         seen = added > float("-inf")
         allowed = seen if allowed is None else allowed & seen
+    return scores, allowed
+
+
+def plain(question: Question) -> Tensor:
+    """The definition: scores, weights, weighted sum, each written out whole."""
+    # Scores live as long as weights: freed before, their place on the heap is cut up by the small output, and a long
+    # input watched in tiles takes memory for each tile anew (tests/attention/test_awkward.py).
+    scores, allowed = scored(question)
     weights = question.normalizer(scores, allowed)
     if question.watch is not None:
         weights = question.watch(weights, question.rows)
@@ -242,27 +177,28 @@ def tiled(question: Question) -> Tensor:
 def fused(question: Question) -> Tensor:
     """PyTorch's kernel, which never writes the weights down."""
     reduced = question.score.as_dot_product(question.queries, question.keys, question.scale)
-    assert reduced is not None
+    factor = question.normalizer.softmax_factor
+    assert reduced is not None and factor is not None
     queries, keys, scale = reduced
     added = question.added()
     if question.mask is not None and question.mask.only_causal and question.in_order and added is None:
         return F.scaled_dot_product_attention(
-            queries, keys, question.values, dropout_p=question.dropout, is_causal=True, scale=scale
+            queries, keys, question.values, dropout_p=question.dropout, is_causal=True, scale=scale * factor
         )
     # Padding stays (batch, 1, 1, keys): written out to the full shape it costs 1.6 to 2 times the forward pass.
     allowed: Tensor | None = question.allowed
     if added is not None:
-        added = added.expand((1,) * (4 - added.dim()) + added.shape).to(queries.dtype)
+        added = (added * factor).expand((1,) * (4 - added.dim()) + added.shape).to(queries.dtype)
         allowed = added if allowed is None else torch.where(allowed, added, float("-inf"))
     return F.scaled_dot_product_attention(
-        queries, keys, question.values, attn_mask=allowed, dropout_p=question.dropout, scale=scale
+        queries, keys, question.values, attn_mask=allowed, dropout_p=question.dropout, scale=scale * factor
     )
 
 
 def _refuse_fused(question: Question) -> str | None:
     if question.watch is not None:
         return "somebody watches the weights, and it never writes them down"
-    if not question.normalizer.fused:
+    if question.normalizer.softmax_factor is None:
         return f"it knows only softmax, not {type(question.normalizer).__name__}"
     if question.position.adds_values:
         return f"the position {type(question.position).__name__} adds to the values"
@@ -285,11 +221,17 @@ PATHS: dict[str, tuple[Callable[[Question], str | None], Callable[[Question], Te
 }
 
 
-def _part(part: str | torch.nn.Module, table: dict[str, type], what: str):  # type: ignore[no-untyped-def]
-    return choose(table, part, what)() if isinstance(part, str) else part
+def _score(score: str | Score) -> Score:
+    if not isinstance(score, str):
+        return score
+    kind = choose(SCORES, score, "score")
+    if kind.learns:
+        raise ShapeError(
+            f"the score {score} has numbers that are learned, so it must be made once and kept: "
+            f"give score={kind.__name__}(heads, head_width)"
+        )
+    return kind()
 
 
-def _broadcasts(shape: torch.Size, target: tuple[int, ...]) -> bool:
-    return len(shape) <= len(target) and all(
-        size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(target), strict=False)
-    )
+def _normalizer(normalizer: str | Normalizer) -> Normalizer:
+    return choose(NORMALIZERS, normalizer, "normalizer")() if isinstance(normalizer, str) else normalizer

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -22,6 +24,8 @@ class Mask:
     before: how many positions back a query may look (None: any number)
     after:  how many positions ahead a query may look (None: any number; 0: causal)
     table:  (batch | 1, heads | 1, queries, keys), anything else
+    first:  (batch | 1,), keys that stand before this position are seen by all, other keys only by those behind them
+    blocks_of_queries, blocks_of_keys: (batch | 1, queries | keys, kinds), only keys of the query's own block are seen
     """
 
     key_lengths: Tensor | None = None
@@ -29,6 +33,9 @@ class Mask:
     before: int | None = None
     after: int | None = None
     table: Tensor | None = None
+    first: Tensor | None = None
+    blocks_of_queries: Tensor | None = None
+    blocks_of_keys: Tensor | None = None
 
     @staticmethod
     def causal() -> Mask:
@@ -58,6 +65,28 @@ class Mask:
         return Mask(real_keys=_boolean(allowed, 2, "(batch, keys)"))
 
     @staticmethod
+    def prefix(first: int | Tensor) -> Mask:
+        """All may look at the first so many positions; beyond them nobody looks ahead.
+
+        Source: Raffel et al. 2020, arXiv:1910.10683, section 3.2.1 and figure 3, right.
+        first: how many, for all rows or for each, (batch,)
+        """
+        first = torch.as_tensor(first)
+        if first.dim() > 1 or first.is_floating_point() or first.dtype == torch.bool:
+            raise ShapeError(f"a prefix is a whole number, or one for each row, not {_describe(first)}")
+        return Mask(first=first.reshape(-1))
+
+    @staticmethod
+    def blocks(ids: Tensor, queries: Tensor | None = None) -> Mask:
+        """Everybody looks only inside of the own block: several sequences packed into one row see nothing of each
+        other.
+
+        ids:     (time,) or (batch, time), the block of each key; the numbers themselves mean nothing
+        queries: the blocks of the queries, where they are not the same elements (a later chunk of decoding)
+        """
+        return Mask(blocks_of_queries=_ids(ids if queries is None else queries), blocks_of_keys=_ids(ids))
+
+    @staticmethod
     def allowed(allowed: Tensor) -> Mask:
         """Any table of who may look at whom.
 
@@ -80,6 +109,9 @@ class Mask:
             before=_nearer(self.before, other.before),
             after=_nearer(self.after, other.after),
             table=_both(self.table, other.table),
+            first=_smaller(self.first, other.first),
+            blocks_of_queries=_side_by_side(self.blocks_of_queries, other.blocks_of_queries),
+            blocks_of_keys=_side_by_side(self.blocks_of_keys, other.blocks_of_keys),
         )
 
     def dense(self, query_positions: Tensor, key_positions: Tensor) -> Tensor | None:
@@ -89,47 +121,75 @@ class Mask:
         key_positions:   (batch | 1, keys), where each key stands
         output: (batch | 1, heads | 1, queries | 1, keys); an axis of 1 stands for "the same for all"
         """
-        parts: list[Tensor] = []
-        keys = key_positions.shape[-1]
-        if self.key_lengths is not None:
-            index = torch.arange(keys, device=self.key_lengths.device)
-            parts.append((index < self.key_lengths[:, None])[:, None, None, :])
-        if self.real_keys is not None:
-            if self.real_keys.shape[-1] != keys:
-                raise ShapeError(f"the mask knows {self.real_keys.shape[-1]} keys, but there are {keys}")
-            parts.append(self.real_keys[:, None, None, :])
-        if self.before is not None or self.after is not None:
-            # (batch, queries, keys): how far ahead of the query the key stands
-            ahead = key_positions[:, None, :] - query_positions[:, :, None]
-            if self.after is not None:
-                parts.append((ahead <= self.after)[:, None])
-            if self.before is not None:
-                parts.append((ahead >= -self.before)[:, None])
+        parts = [*self._padding(key_positions), *self._band(query_positions, key_positions)]
+        queries, keys = query_positions.shape[-1], key_positions.shape[-1]
+        if self.blocks_of_queries is not None and self.blocks_of_keys is not None:
+            here = (self.blocks_of_queries.shape[1], self.blocks_of_keys.shape[1])
+            if here != (queries, keys):
+                raise ShapeError(
+                    f"the mask knows the blocks of {here} (queries, keys), but there are {(queries, keys)}; "
+                    "Mask.blocks(ids, queries) takes those of the queries by themselves"
+                )
+            same = self.blocks_of_queries[:, :, None] == self.blocks_of_keys[:, None]
+            parts.append(same.all(-1)[:, None])
         if self.table is not None:
-            queries = query_positions.shape[-1]
             if self.table.shape[-1] not in (1, keys) or self.table.shape[-2] not in (1, queries):
                 raise ShapeError(
                     f"the mask is for {tuple(self.table.shape[-2:])} (queries, keys), but there are {(queries, keys)}"
                 )
             parts.append(self.table)
-        if not parts:
-            return None
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = _joined(whole, part)
-        return whole
+        return reduce(_joined, parts) if parts else None
+
+    def _padding(self, key_positions: Tensor) -> Iterator[Tensor]:
+        """Which keys are real: (batch, 1, 1, keys)."""
+        keys = key_positions.shape[-1]
+        if self.key_lengths is not None:
+            index = torch.arange(keys, device=self.key_lengths.device)
+            yield (index < self.key_lengths[:, None])[:, None, None, :]
+        if self.real_keys is not None:
+            if self.real_keys.shape[-1] != keys:
+                raise ShapeError(f"the mask knows {self.real_keys.shape[-1]} keys, but there are {keys}")
+            yield self.real_keys[:, None, None, :]
+
+    def _band(self, query_positions: Tensor, key_positions: Tensor) -> Iterator[Tensor]:
+        """Which keys stand where the query looks: (batch | 1, 1, queries, keys)."""
+        if not self.asks_where:
+            return
+        # (batch, queries, keys): how far ahead of the query the key stands
+        ahead = key_positions[:, None, :] - query_positions[:, :, None]
+        if self.after is not None:
+            yield (ahead <= self.after)[:, None]
+        if self.before is not None:
+            yield (ahead >= -self.before)[:, None]
+        if self.first is not None:
+            seen_by_all = key_positions < self.first[:, None].to(key_positions.device)
+            yield ((ahead <= 0) | seen_by_all[:, None])[:, None]
+
+    @property
+    def asks_where(self) -> bool:
+        """Whether it matters where queries and keys stand."""
+        return any(part is not None for part in (self.before, self.after, self.first))
 
     @property
     def only_causal(self) -> bool:
         """Whether this is the causal mask and nothing else."""
-        others = (self.key_lengths, self.real_keys, self.before, self.table)
+        others = (self.key_lengths, self.real_keys, self.before, self.table, self.first, self.blocks_of_keys)
         return self.after == 0 and all(other is None for other in others)
 
-    def rows(self, rows: slice) -> Mask:
+    def rows(self, rows: slice | Tensor) -> Mask:
         """The mask of some of the queries."""
-        if self.table is None or self.table.shape[-2] == 1:
+        mask = self
+        if self.blocks_of_queries is not None:
+            mask = replace(mask, blocks_of_queries=self.blocks_of_queries[:, rows])
+        if self.table is not None and self.table.shape[-2] > 1:
+            mask = replace(mask, table=self.table[:, :, rows])
+        return mask
+
+    def of_heads(self, heads: slice | Tensor) -> Mask:
+        """The mask of some of the heads."""
+        if self.table is None or self.table.shape[1] == 1:
             return self
-        return replace(self, table=self.table[:, :, rows])
+        return replace(self, table=self.table[:, heads])
 
     def real_positions(self, time: int) -> Tensor | None:
         """Which elements are real and not padding: (batch, time); None where all are."""
@@ -138,10 +198,13 @@ class Mask:
         padding = Mask(key_lengths=self.key_lengths, real_keys=self.real_keys).dense(positions, positions)
         return None if padding is None else padding[:, 0, 0]
 
-    def picture(self, queries: int, keys: int | None = None) -> str:
-        """The mask of the first item and head, drawn: # may look, . may not."""
+    def picture(self, queries: int, keys: int | None = None, *, start: int = 0) -> str:
+        """The mask of the first item and head, drawn: # may look, . may not.
+
+        start: where the first query stands (keys begin at 0), as in a later chunk of decoding
+        """
         keys = queries if keys is None else keys
-        dense = self.dense(torch.arange(queries)[None], torch.arange(keys)[None])
+        dense = self.dense(torch.arange(start, start + queries)[None], torch.arange(keys)[None])
         if dense is None:
             return "\n".join("#" * keys for _ in range(queries))
         rows = dense[0, 0].expand(queries, keys).tolist()
@@ -163,6 +226,21 @@ def _boolean(mask: Tensor, axes: int, names: str) -> Tensor:
     return mask
 
 
+def _ids(ids: Tensor) -> Tensor:
+    if ids.dim() not in (1, 2) or ids.is_floating_point() or ids.dtype == torch.bool:
+        raise ShapeError(f"blocks are whole numbers, (time,) or (batch, time), not {_describe(ids)}")
+    return ids.reshape(-1, ids.shape[-1], 1)
+
+
+def _side_by_side(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    if one is None or other is None:
+        return other if one is None else one
+    if one.shape[1] != other.shape[1] or (len(one) != len(other) and 1 not in (len(one), len(other))):
+        raise ShapeError(f"two masks know blocks of {tuple(one.shape[:2])} and {tuple(other.shape[:2])} (batch, time)")
+    batch = max(len(one), len(other))
+    return torch.cat((one.expand(batch, -1, -1), other.expand(batch, -1, -1)), -1)
+
+
 def _nearer(one: int | None, other: int | None) -> int | None:
     known = [limit for limit in (one, other) if limit is not None]
     return min(known) if known else None
@@ -171,7 +249,7 @@ def _nearer(one: int | None, other: int | None) -> int | None:
 def _smaller(one: Tensor | None, other: Tensor | None) -> Tensor | None:
     if one is None or other is None:
         return other if one is None else one
-    if one.shape != other.shape:
+    if len(one) != len(other) and 1 not in (len(one), len(other)):
         raise ShapeError(f"two masks have lengths for {len(one)} and for {len(other)} rows")
     return torch.minimum(one, other)
 

@@ -50,7 +50,8 @@ def plan(lengths: Sequence[int], budget: int, *, seed: int | None = None, epoch:
 class Item:
     """An example as numbers: what goes in, and what should come out for each target column.
 
-    labels:  for each column the numbers of labels (whole), or measured numbers (not whole)
+    labels:  for each column the numbers of labels (whole), or measured numbers (not whole); where an answer is several
+             classes, 1 or 0 for each class there is
     words:   how many words it has
     answers: how many answers it gets: one for each word, one for the whole, or one for each piece that is written
     written: what is known of the text to be written when each of its pieces is asked for
@@ -82,7 +83,8 @@ class Batch:
         words:   (batch,), how many words each item has
         answers: (batch,), how many answers each item gets
         written: (batch, most answers), where a text is written: what is known when each piece is asked for
-    labels: for each target column (batch, most answers); IGNORED, or not a number, where nothing is learnt
+    labels: for each target column (batch, most answers), or (batch, classes) where an answer is several classes;
+            IGNORED, or not a number, where nothing is learnt
     items:  which items these are
     """
 

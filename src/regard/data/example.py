@@ -24,6 +24,7 @@ class Example:
 
     whole:  whether a column has one label for the whole sequence, and not one for each word
     others: what would be right too, where several texts are
+    group:  whose it is, where all of a group are learnt from or none
     record: what it was read from, so that answers can be written into it
     """
 
@@ -32,6 +33,7 @@ class Example:
     place: Place = Place("-", 0)
     whole: bool = False
     others: tuple[str, ...] = ()
+    group: str | None = None
     record: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

@@ -33,6 +33,9 @@ class Labels:
     def decode(self, answer: float) -> str:
         return self.names[int(answer)]
 
+    def certainty(self, answer: float) -> float:
+        return answer
+
     def saved(self) -> list[str]:
         return list(self.names)
 

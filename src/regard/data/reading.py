@@ -34,7 +34,7 @@ class Reader(Protocol):
 # Formats with a label for each word: (source, target, predicting=) -> a reader.
 WORD_READERS: dict[str, Callable[..., Reader]] = {"conllu": Conllu, "columns": Columns}
 
-# Formats with one target for the whole: (source, target, split=, header=, predicting=) -> a reader.
+# Formats with one target for the whole: (source, target, split=, header=, group=, predicting=) -> a reader.
 TABLE_READERS: dict[str, Callable[..., Reader]] = {"tsv": Tsv, "csv": Csv, "jsonl": JsonLines}
 
 # Formats whose files come in twos, a source and its target: (split=, column=) -> a reader.
@@ -161,6 +161,7 @@ def table_reader_for(
     *,
     split: Split,
     header: bool | None = None,
+    group: str | int | None = None,
     predicting: bool = False,
     encoding_errors: str = "strict",
 ) -> Reader:
@@ -174,4 +175,4 @@ def table_reader_for(
             "files line by line (parallel); say which with data.format"
         )
     make = choose(TABLE_READERS, guessed, "data.format of one target for the whole")
-    return make(source, target, split=split, header=header, predicting=predicting)
+    return make(source, target, split=split, header=header, group=group, predicting=predicting)

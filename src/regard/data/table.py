@@ -34,13 +34,16 @@ class Table:
         *,
         split: Split,
         header: bool | None = None,
+        group: str | int | None = None,
         predicting: bool = False,
     ) -> None:
         self.source = tuple(source) or (1,)
         # What is not read is learnt: the second column, or the first where the second is read.
         self.target = () if predicting else tuple(target) or ((1,) if self.source == (2,) else (2,))
         self.split = split
-        self.header = any(isinstance(column, str) for column in (*self.source, *target)) if header is None else header
+        self.group = () if group is None else (group,)
+        named = any(isinstance(column, str) for column in (*self.source, *target, *self.group))
+        self.header = named if header is None else header
         self.predicting = predicting
 
     def rows(self, lines: Iterator[Line], file: str) -> Iterator[Row | DataError]:
@@ -63,9 +66,7 @@ class Table:
             width = width or len(cells)
             if self.header and names is None:
                 names = cells
-                twice = [name for name in names if name and names.count(name) > 1]
-                if twice:
-                    raise DataError(f"{file}, line {number}: two columns are named {twice[0]}")
+                self._check_names(names, f"{file}, line {number}")
                 continue
             try:
                 yield self._example(number, cells, names, width, file)
@@ -76,6 +77,17 @@ class Table:
         """The answer alone, one line for each row."""
         return "\t".join(value for of_column in values.values() for value in of_column)
 
+    def _check_names(self, names: Sequence[str], place: str) -> None:
+        """Refuse a header in which two columns have one name, or a column that is needed has none."""
+        twice = [name for name in names if name and names.count(name) > 1]
+        if twice:
+            raise DataError(f"{place}: two columns are named {twice[0]}")
+        for column in (*self.source, *self.target, *self.group):
+            if isinstance(column, str) and column not in names:
+                raise DataError(
+                    f"{place}: there is no column {column}; the columns are {', '.join(names)}{nearest(column, names)}"
+                )
+
     def _example(
         self, number: int, cells: Sequence[str], names: Sequence[str] | None, width: int, file: str
     ) -> Example:
@@ -85,14 +97,16 @@ class Table:
                 "is there a stray separator?"
             )
         place = Place(file, number)
-        texts = [cells[_place(column, names, width, place, "data.source")] for column in self.source]
+
+        def text(column: str | int, setting: str) -> str:
+            return cells[_place(column, names, width, place, setting)]
+
         return Example(
-            words=joined([self.split(text) for text in texts]),
-            labels={
-                str(column): (cells[_place(column, names, width, place, "data.target")],) for column in self.target
-            },
+            words=joined([self.split(text(column, "data.source")) for column in self.source]),
+            labels={str(column): (text(column, "data.target"),) for column in self.target},
             place=place,
             whole=True,
+            group=next((text(column, "data.split_column") for column in self.group), None),
         )
 
 
@@ -155,7 +169,7 @@ class JsonLines(Table):
                 continue
             place = Place(file, number)
             try:
-                values = json.loads(line)
+                values = parsed(line)
                 if not isinstance(values, dict):
                     raise DataError(f"{file}, line {number}: no JSON object")
                 yield Example(
@@ -163,6 +177,7 @@ class JsonLines(Table):
                     labels={str(column): (_text(values, column, place),) for column in self.target},
                     place=place,
                     whole=True,
+                    group=next((_text(values, column, place) for column in self.group), None),
                 )
             except DataError as error:
                 yield error
@@ -177,11 +192,19 @@ def _text(values: Mapping[str, Any], column: str | int, place: Place) -> str:
         known = ", ".join(values)
         raise DataError(f"{place}: there is no {column}; the keys are {known}{nearest(str(column), values)}")
     value = values[str(column)]
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise DataError(f"{place}: {column} is {value!r}, neither text nor a number")
-    return repr(value)
+    if not isinstance(value, str):
+        what = "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else json.dumps(value)
+        raise DataError(f"{place}: {column} is {what}, neither text nor a number")
+    return value
+
+
+def parsed(line: str) -> Any:
+    """What a line of JSON says, its numbers as they are written: 1.0 is not 1."""
+    return json.loads(line, parse_int=str, parse_float=str, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON's")
 
 
 def _place(column: str | int, names: Sequence[str] | None, width: int, place: Place, setting: str) -> int:
@@ -190,7 +213,8 @@ def _place(column: str | int, names: Sequence[str] | None, width: int, place: Pl
         if not 1 <= column <= width:
             raise DataError(f"{place}: {width} columns, but {setting} is column {column}")
         return column - 1
-    if names is None or column not in names:
-        known = ", ".join(names or ())
-        raise DataError(f"{place}: there is no column {column}; the columns are {known}{nearest(column, names or ())}")
+    if names is None:
+        raise DataError(
+            f"{place}: there is no column {column}, since data.header = false says that columns have no names"
+        )
     return names.index(column)

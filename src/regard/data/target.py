@@ -1,4 +1,4 @@
-"""What is learnt: labels or numbers, as the network sees them and as people do."""
+"""What is learnt: labels, classes or numbers, as the network sees them and as people do."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from regard.data.batching import IGNORED
 from regard.data.example import Example
 from regard.data.labels import Labels
 from regard.data.tokenizer import Tokenizer, tokenizer_from_json, tokenizer_to_json
 from regard.errors import DataError, FolderError
+
+# How probable an answer is; where an item may have several classes, how probable each of them is.
+Certainty = float | Mapping[str, float]
 
 
 class Target(Protocol):
@@ -22,8 +26,58 @@ class Target(Protocol):
     def decode(self, answer: Any) -> str:
         """What the network's answer means."""
 
+    def certainty(self, answer: Any) -> Certainty:
+        """How probable the answer is, from the head's own certainty."""
+
     def saved(self) -> Any:
         """As JSON, for labels.json."""
+
+
+class Classes:
+    """The classes of one target column of which a cell may hold several, or none: each is decided on its own.
+
+    separator: what parts them in a cell
+    threshold: how probable a class must be to be answered; chosen on dev
+    """
+
+    def __init__(self, names: Sequence[str], separator: str, threshold: float = 0.5) -> None:
+        self.names = tuple(names)
+        self.separator = separator
+        self.threshold = threshold
+
+    @classmethod
+    def of(cls, examples: Iterable[Example], column: str, separator: str) -> Classes:
+        """All classes of a column, in the order of the alphabet."""
+        cells = (cell for example in examples for cell in example.labels[column] if cell is not None)
+        names = sorted({name for cell in cells for name in parted(cell, separator)})
+        if not names:
+            raise DataError(f"the column {column} holds no class to learn; is data.target the right column?")
+        return cls(names, separator)
+
+    def encode(self, values: Iterable[str | None]) -> tuple[int, ...]:
+        """1 for each class that the cell holds and 0 for the others; IGNORED for all where the cell is not known."""
+        (cell,) = values
+        if cell is None:
+            return (IGNORED,) * len(self.names)
+        held = parted(cell, self.separator)
+        return tuple(int(name in held) for name in self.names)
+
+    def decode(self, answer: Sequence[float]) -> str:
+        """The classes that are probable enough, as a cell."""
+        found = (name for name, share in zip(self.names, answer, strict=True) if share > self.threshold)
+        return self.separator.join(found)
+
+    def certainty(self, answer: Sequence[float]) -> Certainty:
+        """How probable each class is."""
+        return dict(zip(self.names, answer, strict=True))
+
+    def saved(self) -> dict[str, Any]:
+        return {"classes": list(self.names), "separator": self.separator, "threshold": self.threshold}
+
+
+def parted(cell: str, separator: str) -> tuple[str, ...]:
+    """The classes in a cell, each once and in the order of the alphabet; an empty cell holds none."""
+    return tuple(sorted({name.strip() for name in cell.split(separator)} - {""}))
 
 
 class Numbers:
@@ -59,6 +113,9 @@ class Numbers:
         digits = max(0, 4 - math.floor(math.log10(self.deviation)))
         return f"{answer * self.deviation + self.mean:.{min(digits, 300)}f}"
 
+    def certainty(self, answer: float) -> Certainty:
+        raise AssertionError("a number has no probability")
+
     def saved(self) -> dict[str, float]:
         return {"mean": self.mean, "deviation": self.deviation}
 
@@ -89,6 +146,9 @@ class Texts:
     def decode(self, answer: Sequence[int]) -> str:
         return self.tokenizer.text(answer)
 
+    def certainty(self, certain: Any) -> Certainty:
+        return float(certain)
+
     def saved(self) -> dict[str, Any]:
         return dict(json.loads(tokenizer_to_json(self.tokenizer)))
 
@@ -116,6 +176,8 @@ def target_from(saved: Any, where: str) -> Target:
             return Texts(tokenizer_from_json(json.dumps(saved), where))
         except FolderError as error:
             raise DataError(str(error)) from None
+    if isinstance(saved, Mapping) and "classes" in saved:
+        return _classes_from(saved, where)
     if isinstance(saved, Mapping):
         try:
             found = Numbers(float(saved["mean"]), float(saved["deviation"]))
@@ -124,6 +186,19 @@ def target_from(saved: Any, where: str) -> Target:
         if not math.isfinite(found.mean) or not 0 < found.deviation < math.inf:
             raise DataError(f"{where} is damaged: {dict(saved)}")
         return found
-    if not isinstance(saved, list) or not saved or not all(isinstance(name, str) for name in saved):
+    if not _are_texts(saved):
         raise DataError(f"{where} is damaged: it is no list of texts")
     return Labels(saved)
+
+
+def _classes_from(saved: Mapping[str, Any], where: str) -> Classes:
+    names, separator, threshold = saved["classes"], saved.get("separator"), saved.get("threshold")
+    if not _are_texts(names) or not separator or not isinstance(separator, str):
+        raise DataError(f"{where} is damaged: {dict(saved)}")
+    if not isinstance(threshold, float) or not 0 < threshold < 1:
+        raise DataError(f"{where} is damaged: the threshold is {threshold}")
+    return Classes(names, separator, threshold)
+
+
+def _are_texts(saved: Any) -> bool:
+    return isinstance(saved, list) and bool(saved) and all(isinstance(name, str) for name in saved)

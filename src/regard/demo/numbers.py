@@ -1,5 +1,5 @@
-"""Story 3: another sequence. Numbers in words are written in digits; a small encoder and decoder learn it from examples,
-and the picture of what the decoder looks at shows which word stands behind which digit."""
+"""Story 3: another sequence. A small encoder and decoder learn to write numbers in digits that are given in words, and
+the picture of what the decoder looks at shows which word stands behind which digit."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from regard.data.conllu import COLUMNS
 from regard.data.example import Example
 from regard.data.lines import read_lines
 from regard.data.reading import guess_format, read_examples, reader_for, table_reader_for
+from regard.data.target import parted
 from regard.data.text import at_punctuation
 from regard.errors import RegardError, nearest
 from regard.init.sequences import read_sequences, sequence_settings
@@ -40,21 +41,36 @@ class Reading:
 
 
 def read_data(
-    task: str, paths: Sequence[str], out: Path, *, target: Sequence[str] = (), source: Sequence[str] = (), format: str
+    task: str,
+    paths: Sequence[str],
+    out: Path,
+    *,
+    target: Sequence[str] = (),
+    source: Sequence[str] = (),
+    format: str,
+    separator: str | None = None,
 ) -> Reading:
-    """Look at files (train, dev, test; each of them two where a text is written line by line) and choose settings."""
+    """Look at files (train, dev, test; each of them two where a text is written line by line) and choose settings.
+
+    separator: what parts several classes in a cell
+    """
     if task not in NAMES["task.kind"]:
         raise RegardError(
             f"unknown task {task}; known: {', '.join(NAMES['task.kind'])}{nearest(task, NAMES['task.kind'])}"
         )
     columns = {"target": tuple(map(_column, target)), "source": tuple(map(_column, source))}
-    choose = _CHOICES[task]
+    if separator is not None and task != "classify":
+        raise RegardError(f"--separator parts the classes of a cell, but a task of kind {task} has none; take it out")
+    choose = _CHOICES[task] if separator is None else partial(_whole, task, separator=separator)
     values, files, examples = choose(paths, columns, format)
     values = {**values, "task": {"kind": task}}
+    if separator is not None:
+        values["data"]["separator"] = separator
+        del values["train"]["label_smoothing"]  # each class is decided on its own: there are no others to spread over
     values["data"] |= {part: tuple(os.path.relpath(path, out.parent) for path in of) for part, of in files.items()}
     recipe = recipe_from(values, folder=out.parent)
     told = [f"{' and '.join(of)}: {part}, read as {recipe.data.format}" for part, of in files.items()]
-    told += _told(examples, tuple(examples["train"][0].labels))
+    told += _told(examples, tuple(examples["train"][0].labels), separator)
     if recipe.data.scheme != "none":
         told.append(f"spans are written as {recipe.data.scheme} and learnt as {recipe.output.scheme}")
     return Reading(recipe, commented_relative(recipe, values, out), told)
@@ -88,10 +104,18 @@ def _labels(paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], for
     return {**settings, "data": {**settings["data"], **data}}, _each(files), examples
 
 
-def _whole(task: str, paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+def _whole(
+    task: str,
+    paths: Sequence[str],
+    columns: dict[str, tuple[str | int, ...]],
+    format: str,
+    *,
+    separator: str | None = None,
+) -> Chosen:
     """Settings for one class or number for the whole."""
     files = _parts(paths)
-    table = look_at_table(files["train"], format, columns["source"], columns["target"], numbers=task == "regress")
+    given = (format, columns["source"], columns["target"])
+    table = look_at_table(files["train"], *given, numbers=task == "regress", separator=separator)
     data: dict[str, Any] = {"format": table.format, "source": table.source, "target": table.target}
     if table.format in ("tsv", "csv"):
         data["header"] = table.header
@@ -144,7 +168,7 @@ def _targets(format: str, path: str) -> tuple[str | int, ...]:
     return ("xpos",) if filled["xpos"] and not filled["upos"] else (COLUMNS[3],)
 
 
-def _told(examples: dict[str, list[Example]], columns: Sequence[str]) -> list[str]:
+def _told(examples: dict[str, list[Example]], columns: Sequence[str], separator: str | None) -> list[str]:
     told = []
     for part, of_part in examples.items():
         lengths = sorted(len(example.words) for example in of_part)
@@ -156,9 +180,12 @@ def _told(examples: dict[str, list[Example]], columns: Sequence[str]) -> list[st
     if len(train) == 1 and not train[0].whole:
         told.append("all of train is one sentence: no blank line parts it. For one value a line: classify or regress")
     for column in columns:
-        counts = Counter(label for example in train for label in example.labels[column])
+        cells = [label for example in train for label in example.labels[column]]
+        parts = [name for cell in cells for name in parted(cell or "", separator)] if separator else cells
+        counts = Counter(parts)
         most = ", ".join(f"{label} {count:,}" for label, count in counts.most_common(6))
-        told.append(f"column {column}: {len(counts)} different values, most often {most}")
+        kind = f"classes, {len(parts) / len(cells):.1f} in a cell" if separator else "values"
+        told.append(f"column {column}: {len(counts)} different {kind}, most often {most}")
     told += ["  " + _shown(example, columns[0]) for example in train[:3]]
     return told + duplicates(examples)
 

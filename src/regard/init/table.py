@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from regard.data.lines import read_lines
-from regard.data.reading import guess_table
-from regard.data.table import Csv, JsonLines, Table, Tsv
+from regard.data.reading import PAIR_READERS, guess_table
+from regard.data.table import Csv, JsonLines, Table, Tsv, parsed
+from regard.data.target import parted
 from regard.data.text import at_spaces
 from regard.errors import DataError
 
@@ -32,20 +32,35 @@ class Looked:
 
 
 def look_at_table(
-    path: str, format: str, source: Sequence[str | int], target: Sequence[str | int], *, numbers: bool
+    path: str,
+    format: str,
+    source: Sequence[str | int],
+    target: Sequence[str | int],
+    *,
+    numbers: bool,
+    separator: str | None = None,
 ) -> Looked:
     """The text is the column with the longest cells, the target that with the fewest different ones (or with numbers);
-    columns that are given are left as they are."""
+    columns that are given are left as they are. A name can only be one of the first line's.
+
+    separator: what parts several classes in a cell of the target
+    """
     found = guess_table(path) if format == "guess" else format
+    if found in PAIR_READERS:
+        raise DataError(
+            f'init looks at one file for each part; in a recipe, data.format = "{found}" names two for each'
+        )
     if found not in ("tsv", "csv", "jsonl"):
         raise DataError(f"{path} looks like plain text; a text and its target are read from TSV, CSV or JSON lines")
     names, rows = _json_rows(path) if found == "jsonl" else _rows(path, found)
     if len(rows) < 2 or len(rows[0]) < 2:
         raise DataError(f"{path} has {len(rows)} rows of {len(rows[0]) if rows else 0} columns; two of each are needed")
+    if names is None and any(isinstance(column, str) for column in (*source, *target)):
+        names = rows[0]
     columns = list(zip(*rows, strict=True))
     text = _place(source, names) if source else max(range(len(columns)), key=lambda c: _mean_length(columns[c][1:]))
     value = _place(target, names) if target else _target(columns, text, numbers)
-    header = names is not None or _names_it(columns[value], numbers)
+    header = names is not None or _names_it(columns[value], numbers, separator)
     if found == "jsonl":
         assert names is not None
         return Looked(found, tuple(source) or (names[text],), tuple(target) or (names[value],), False)
@@ -67,10 +82,10 @@ def _json_rows(path: str) -> tuple[list[str], list[list[str]]]:
     for number, line in islice(read_lines(path), _LOOKED_AT):
         if line.strip():
             try:
-                values.append(json.loads(line))
+                values.append(parsed(line))
             except ValueError as error:
                 raise DataError(f"{path}, line {number}: this is no JSON: {error}") from None
-    names = [name for name, value in values[0].items() if isinstance(value, str | int | float)]
+    names = [name for name, value in values[0].items() if isinstance(value, str)]
     return names, [[str(row.get(name, "")) for name in names] for row in values]
 
 
@@ -115,8 +130,12 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _names_it(target: Sequence[str], numbers: bool) -> bool:
+def _names_it(target: Sequence[str], numbers: bool, separator: str | None) -> bool:
     """Whether the first cell of the target is a name and not a value: no number, or a class that never comes again."""
     if numbers:
         return not _is_number(target[0])
+    if separator is not None:
+        classes = {name for cell in target[1:] for name in parted(cell, separator)}
+        first = parted(target[0], separator)
+        return len(first) == 1 and first[0] not in classes and len(classes) < len(target) / 2
     return target[0] not in target[1:] and len(set(target[1:])) < len(target) / 2

@@ -130,6 +130,10 @@ NORMS: dict[str, Callable[[int], nn.Module]] = {
 }
 
 
+# Norms of the queries and keys of each head; their mean over a batch would be another matter.
+QUERY_KEY_NORMS: dict[str, Callable[[int], nn.Module]] = {name: NORMS[name] for name in ("none", "layer", "rms")}
+
+
 # The norm that is put before a part and the one after adding it.
 PLACES: dict[str, Callable[[nn.Module], tuple[nn.Module, nn.Module]]] = {
     "before": lambda norm: (norm, NoNorm(0)),

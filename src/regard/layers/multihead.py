@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
@@ -37,6 +39,14 @@ class MultiHeadAttention(nn.Module):
     2023, arXiv:2305.13245, section 2.2.
 
     Projections start as Xavier's uniform distribution (Glorot & Bengio 2010, equation 16), biases at zero.
+
+    width:        of what asks; the output has it too
+    memory_width: of what keys are made from (width where not given)
+    content_width: of what values are made from (memory_width where not given)
+    head_width, value_width: numbers in one head's queries and keys, and in its values (head_width where not given)
+    project:      without projections each head takes its share of the numbers as they are, and nothing is learned
+    query_norm, key_norm: norms of each head's queries and keys, which keep scores from growing: Dehghani et al. 2023,
+                  arXiv:2302.05442, section 2 (that of Henry et al. 2020 is the score Cosine)
     """
 
     def __init__(
@@ -46,7 +56,12 @@ class MultiHeadAttention(nn.Module):
         *,
         head_width: int | None = None,
         key_heads: int | None = None,
+        value_width: int | None = None,
         memory_width: int | None = None,
+        content_width: int | None = None,
+        project: bool = True,
+        query_norm: nn.Module | None = None,
+        key_norm: nn.Module | None = None,
         score: Score | None = None,
         normalizer: Normalizer | None = None,
         scale: float | None = None,
@@ -59,23 +74,37 @@ class MultiHeadAttention(nn.Module):
         if self.key_heads < 1 or heads % self.key_heads:
             raise ShapeError(f"{heads} heads cannot share {self.key_heads} key_heads evenly")
         memory_width = width if memory_width is None else memory_width
-        self.query = nn.Linear(width, heads * self.head_width)
-        self.key = nn.Linear(memory_width, self.key_heads * self.head_width)
-        self.value = nn.Linear(memory_width, self.key_heads * self.head_width)
-        self.output = nn.Linear(heads * self.head_width, width)
+        content_width = memory_width if content_width is None else content_width
+        value_width = self.head_width if value_width is None else value_width
+        if not project and (memory_width, content_width, value_width) != (width, width, width / heads):
+            raise ShapeError(
+                f"without projections all is as wide as what asks, {width}, in {heads} heads; found a memory of "
+                f"{memory_width}, a content of {content_width} and values of {value_width} in each head"
+            )
+        if not project and self.key_heads != heads:
+            raise ShapeError(f"without projections {heads} heads cannot share {self.key_heads} key_heads")
+        linear = nn.Linear if project else _as_it_is
+        self.query = linear(width, heads * self.head_width)
+        self.key = linear(memory_width, self.key_heads * self.head_width)
+        self.value = linear(content_width, self.key_heads * value_width)
+        self.output = linear(heads * value_width, width)
+        self.query_norm = nn.Identity() if query_norm is None else query_norm
+        self.key_norm = nn.Identity() if key_norm is None else key_norm
         self.score = ScaledDot() if score is None else score
         self.normalizer = Softmax() if normalizer is None else normalizer
         self.scale = scale
         self.dropout = dropout
         self.weights = WatchedPoint()
-        for linear in (self.query, self.key, self.value, self.output):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        for projection in (self.query, self.key, self.value, self.output):
+            if isinstance(projection, nn.Linear):
+                nn.init.xavier_uniform_(projection.weight)
+                nn.init.zeros_(projection.bias)
 
     def forward(
         self,
         x: Tensor,
         memory: Tensor | None = None,
+        content: Tensor | None = None,
         *,
         mask: Mask | None = None,
         position: Position = NOWHERE,
@@ -87,15 +116,16 @@ class MultiHeadAttention(nn.Module):
         x:         (batch, queries, width)
         memory:    (batch, keys, memory_width); or fewer rows, each of which is shared by as many rows of x that follow
                    one another (the beams of one item), for one query in each
+        content:   (batch, keys, content_width), what the values are made from; the memory where not given
         mask:      who may look at whom
         position:  where things are, for attention to oneself
         positions: (batch | 1, queries), where the elements of x stand; 0, 1, 2 … where not given
         cache:     remembers keys and values between steps
         output:    (batch, queries, width)
         """
-        queries = _split(self.query(x), self.heads)
+        queries = self.query_norm(_split(self.query(x), self.heads))
         if memory is None:
-            keys, values = self._project(x)
+            keys, values = self._project(x, content)
             where = _in_order(x) if positions is None else positions
             queries = position.rotate(queries, where)
             keys = position.rotate(keys, where)
@@ -104,7 +134,8 @@ class MultiHeadAttention(nn.Module):
                 keys, values, key_positions = cache.extend(keys, values, where)
                 positions = where
         else:
-            keys, values = self._project(memory) if cache is None else cache.keep(lambda: self._project(memory))
+            project = partial(self._project, memory, content)
+            keys, values = project() if cache is None else cache.keep(project)
             position, positions, key_positions = NOWHERE, None, None
             queries = _beside(queries, len(keys))
         output = attend(
@@ -121,11 +152,18 @@ class MultiHeadAttention(nn.Module):
             watch=self.weights if self.weights.watched else None,
             dropout=self.dropout if self.training else 0.0,
         )
-        # (batch, heads, queries, head_width) -> (batch, queries, width)
-        return self.output(output.transpose(1, 2).reshape(*x.shape[:2], self.output.in_features))
+        # (batch, heads, queries, value_width) -> (batch, queries, width); rows that shared a memory are rows again
+        joined = output.transpose(1, 2).flatten(2)
+        return self.output(joined.reshape(*x.shape[:2], joined.shape[-1]))
 
-    def _project(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        return _split(self.key(memory), self.key_heads), _split(self.value(memory), self.key_heads)
+    def _project(self, memory: Tensor, content: Tensor | None) -> tuple[Tensor, Tensor]:
+        values = self.value(memory if content is None else content)
+        return self.key_norm(_split(self.key(memory), self.key_heads)), _split(values, self.key_heads)
+
+
+def _as_it_is(inputs: int, outputs: int) -> nn.Module:
+    """What stands in the place of a projection where there is none."""
+    return nn.Identity()
 
 
 def _split(x: Tensor, heads: int) -> Tensor:

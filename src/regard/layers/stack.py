@@ -49,7 +49,21 @@ class Encoder(Stack):
     """Blocks one after the other: each lets every element look at all others once more.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1. Its blocks are `EncoderBlock`s.
+
+    window: how many positions back and ahead each element looks in one block: truncated attention, section 4 there
     """
+
+    def __init__(
+        self,
+        blocks: Iterable[nn.Module],
+        *,
+        position: Position | None = None,
+        norm: nn.Module | None = None,
+        dropout: float = 0.0,
+        window: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(blocks, position=position, norm=norm, dropout=dropout)
+        self.sight = Mask() if window is None else Mask.window(*window)
 
     def forward(self, x: Tensor, mask: Mask | None = None) -> Tensor:
         """Each element's vector, in the light of all others.
@@ -61,7 +75,7 @@ class Encoder(Stack):
         real = None if mask is None else mask.real_positions(x.shape[1])
         for index, block in enumerate(self.blocks):
             position, x = self.place(x, positions, index)
-            x = block(x, mask, position, real)
+            x = block(x, self.sight & mask, position, real)
         return self.norm(x, real)
 
 

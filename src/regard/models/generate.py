@@ -65,7 +65,7 @@ class Writer:
 
     def limits(self, inputs: Inputs) -> list[int]:
         """How many symbols each text may have, its end included; no more than the decoder has positions for."""
-        most = self.model.decoder.position.longest
+        most = self.model.decoder.position.most
         lengths = [
             PIECES_FOR_EACH * length + PIECES_MORE if self.max_length is None else self.max_length
             for length in inputs["lengths"].tolist()

@@ -22,11 +22,13 @@ class Head(nn.Module):
         raise NotImplementedError
 
     def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        """(batch, answers, scores) -> (batch, answers): the best answer of each element."""
+        """(batch, answers, scores) -> (batch, answers): the best answer of each element; where it is several classes
+        (batch, answers, classes)."""
         raise NotImplementedError
 
     def certainty(self, scores: Tensor, best: Tensor, lengths: Tensor) -> Tensor | None:
-        """(batch, answers): how probable each of the answers is; None where there are no probabilities."""
+        """(batch, answers): how probable each of the answers is, or each of its classes where it is several; None where
+        there are no probabilities."""
         raise NotImplementedError
 
 
@@ -38,6 +40,9 @@ class SoftmaxHead(Head):
         self.project = nn.Linear(width, labels)
         nn.init.xavier_uniform_(self.project.weight)
         nn.init.zeros_(self.project.bias)
+        # How much each label counts in the loss, all the same where None: a matter of training, and not saved.
+        self.label_weights: Tensor | None
+        self.register_buffer("label_weights", None, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (batch, time, width); output: (batch, time, labels)"""
@@ -54,7 +59,12 @@ class SoftmaxHead(Head):
         scores: (batch, time, labels); labels: (batch, time); lengths: (batch,), which labels show by themselves here
         """
         return F.cross_entropy(
-            scores.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing
+            scores.flatten(0, -2),
+            labels.flatten(),
+            self.label_weights,
+            ignore_index=IGNORED,
+            reduction="sum",
+            label_smoothing=smoothing,
         )
 
     def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
@@ -194,6 +204,37 @@ class CrfHead(SoftmaxHead):
         ahead, behind = self._forward(scores, lengths), self._backward(scores, lengths)
         together = torch.stack([one + other for one, other in zip(ahead, behind, strict=True)], 1)
         return together.softmax(-1)
+
+
+class ClassesHead(Head):
+    """Each class is there or not, whatever the others are."""
+
+    def __init__(self, width: int, classes: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(width, classes)
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (batch, 1, width); output: (batch, 1, classes)"""
+        return self.project(x)
+
+    def negative_log_likelihood(
+        self, scores: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0
+    ) -> Tensor:
+        """How unlikely it is that each class is there, or is not, summed over all that are known: ().
+
+        scores: (batch, 1, classes); labels: (batch, classes), 1 where a class is there and 0 where it is not
+        """
+        known = labels != IGNORED
+        return F.binary_cross_entropy_with_logits(scores[:, 0][known], labels[known].to(scores.dtype), reduction="sum")
+
+    def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """(batch, 1, classes) -> the same: how probable each class is; the target knows how much is enough."""
+        return scores.sigmoid()
+
+    def certainty(self, scores: Tensor, best: Tensor, lengths: Tensor) -> Tensor | None:
+        return best
 
 
 class NumberHead(Head):

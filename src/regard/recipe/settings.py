@@ -17,6 +17,7 @@ from regard.errors import nearest
 NAMES: dict[str, tuple[str, ...]] = {
     "task.kind": ("label", "classify", "regress", "seq2seq"),
     "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
+    "data.split_by": ("chance", "lines", "column"),
     "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
@@ -29,15 +30,17 @@ NAMES: dict[str, tuple[str, ...]] = {
     "output.scheme": ("none", "IOB2", "IOBES", "BMES", "BILOU"),
     "model.encoder": ("attention", "pointwise"),
     "model.activation": ("relu", "gelu", "swiglu"),
-    "model.score": ("scaled_dot", "dot"),
-    "model.normalizer": ("softmax",),
-    "model.position": ("none", "sinusoidal", "learned", "rotary"),
+    "model.score": ("scaled_dot", "dot", "cosine", "bilinear", "additive"),
+    "model.normalizer": ("softmax", "relu", "sigmoid", "sparsemax", "entmax15"),
+    "model.position": ("none", "sinusoidal", "learned", "floater", "shaw", "t5", "alibi", "rotary", "quadratic"),
+    "model.query_key_norm": ("none", "layer", "rms"),
     "model.pooling": ("mean", "first", "attention"),
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
     "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
+    "train.class_weights": ("none", "balanced"),
     "train.metric": (
-        *("accuracy", "exact", "macro_f1", "span_f1"),
+        *("accuracy", "exact", "macro_f1", "micro_f1", "span_f1"),
         *("pearson", "spearman", "rmse"),
         *("bleu", "chrf", "word_errors", "character_errors", "perplexity"),
     ),
@@ -71,16 +74,44 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else (value,) if isinstance(value, str | int) else value
 
 
+def _both_sides(value: Any) -> Any:
+    """One number reaches as far to both sides; two are how far back and how far ahead."""
+    if isinstance(value, list):
+        return tuple(value)
+    return (value, value) if isinstance(value, int) else value
+
+
+def _two_or_none(value: tuple[int, ...]) -> tuple[int, ...]:
+    if len(value) not in (0, 2) or any(reach < 0 for reach in value):
+        raise ValueError("must be one number, or two, from 0: how far back and how far ahead")
+    return value
+
+
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 Column = str | int
 Columns = Annotated[tuple[Column, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+def _leave_some(shares: tuple[float, ...]) -> tuple[float, ...]:
+    """One share or two, which together are less than all."""
+    if not 1 <= len(shares) <= 2 or sum(shares) >= 1:
+        raise ValueError("must be one share (for dev) or two (for dev and test), together less than 1")
+    return shares
+
+
+Shares = Annotated[
+    tuple[Annotated[float, Field(gt=0.0, lt=1.0)], ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, float) else _as_tuple(value)),
+    AfterValidator(_leave_some),
+]
 Count = Annotated[int, Field(ge=1)]
+Window = Annotated[tuple[int, ...], BeforeValidator(_both_sides), AfterValidator(_two_or_none)]
 
 
 # Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, and the metrics of each
-# task, the first being its own.
+# task, the first being its own; where an item may have several classes (data.separator), the metrics stand apart.
 WHOLE_TASKS = ("classify", "regress", "seq2seq")
 POOLED_TASKS = ("classify", "regress")
 TASK_METRICS = {
@@ -89,6 +120,7 @@ TASK_METRICS = {
     "regress": ("pearson", "spearman", "rmse"),
     "seq2seq": ("exact", "bleu", "chrf", "word_errors", "character_errors", "perplexity"),
 }
+SEVERAL_METRICS = ("micro_f1", "macro_f1", "exact")
 
 
 class Section(BaseModel):
@@ -123,10 +155,21 @@ class DataSettings(Section):
     header: bool | None = Field(
         None, description="whether a table's first line names its columns; yes where a column is given by its name"
     )
-    ignore: Texts = Field((), description="labels that are neither learnt nor scored")
-    split: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
-        0.1, description="the share of train that is set aside when dev is missing"
+    separator: Text | None = Field(
+        None,
+        description="classify: a target cell may hold several classes, parted by this text; each is then decided on "
+        "its own",
     )
+    ignore: Texts = Field((), description="labels that are neither learnt nor scored")
+    split: Shares = Field(
+        (0.1,), description="the share of train that is set aside when dev is missing; of two, the second is for test"
+    )
+    split_by: Annotated[str, _one_of("data.split_by")] = Field(
+        "chance",
+        description="what is set aside: by chance (drawn from train.seed, of each class its share), every n-th of the "
+        "lines, or by a column, all that have the same value there together",
+    )
+    split_column: Column | None = Field(None, description="split_by = column: the column (a name, or a number from 1)")
     scheme: Annotated[str, _one_of("data.scheme")] = Field(
         "none",
         description="how spans are written in the files, where that differs from output.scheme, to which labels are "
@@ -206,6 +249,13 @@ class ModelSettings(Section):
     heads: Count = Field(4, description="attention heads side by side; they must divide width")
     head_width: Count | None = Field(None, description="numbers in a head's vectors; width / heads where not given")
     key_heads: Count | None = Field(None, description="fewer heads for keys and values, shared; heads where not given")
+    value_width: Count | None = Field(None, description="numbers in a head's values; head_width where not given")
+    projections: bool = Field(
+        True, description="whether heads see learned projections; without, each takes its share of the numbers as it is"
+    )
+    query_key_norm: Annotated[str, _one_of("model.query_key_norm")] = Field(
+        "none", description="what keeps each head's queries and keys in bounds"
+    )
     inner: Count | None = Field(None, description="width inside the feed-forward part; 4 * width where not given")
     activation: Annotated[str, _one_of("model.activation")] = Field(
         "gelu", description="the bend inside the feed-forward part"
@@ -216,7 +266,16 @@ class ModelSettings(Section):
     position: Annotated[str, _one_of("model.position")] = Field(
         "rotary", description="how an element knows where it stands"
     )
-    longest: Count = Field(512, description="learned positions: how many there are")
+    longest: Count = Field(
+        512, description="learned: how many positions there are; floater: how many an exported model knows"
+    )
+    distance: Count | None = Field(
+        None, description="shaw, t5: what is further counts as this far; 16 and 128 where not given"
+    )
+    turned: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="rotary: the share of each head's numbers that is turned"
+    )
+    window: Window = Field((), description="how far each element sees, or how far back and ahead: [back, ahead]")
     norm: Annotated[str, _one_of("model.norm")] = Field("layer", description="what keeps the vectors in bounds")
     norm_place: Annotated[str, _one_of("model.norm_place")] = Field(
         "before", description="before each part, or after adding it"
@@ -247,6 +306,9 @@ class TrainSettings(Section):
     warmup_steps: Annotated[int, Field(ge=0)] = Field(50, description="updates in which the learning rate rises")
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="how much unused weights shrink")
     label_smoothing: Share = Field(0.0, description="the share of belief that is spread over all labels")
+    class_weights: Annotated[str, _one_of("train.class_weights")] = Field(
+        "none", description="balanced: rare labels weigh more in the loss, so that all labels weigh the same together"
+    )
     clip: Annotated[float, Field(gt=0, allow_inf_nan=True)] = Field(
         1.0, description="longest gradient; longer ones are shortened (inf: none are)"
     )
@@ -255,7 +317,9 @@ class TrainSettings(Section):
         None, description="updates between evaluations on dev; where not given an epoch, but at least 10 in all"
     )
     metric: Annotated[str, _one_of("train.metric")] | None = Field(
-        None, description="what the best model is chosen by; accuracy of labels or pearson of numbers if not given"
+        None,
+        description="what the best model is chosen by; where not given accuracy of labels, micro_f1 of several "
+        "classes, pearson of numbers",
     )
     patience: Count | None = Field(None, description="stop after so many evaluations without a better score")
     average: Count = Field(1, description="the model is the mean of its weights at the last so many evaluations")
@@ -302,12 +366,17 @@ class Recipe(Section):
     @property
     def metric(self) -> str:
         """What the best model is chosen by."""
-        return self.train.metric or TASK_METRICS[self.task.kind][0]
+        return self.train.metric or self.metrics[0]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What it can be chosen by."""
+        return TASK_METRICS[self.task.kind] if self.data.separator is None else SEVERAL_METRICS
 
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
     """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_files(recipe), *_unused(recipe), *_metric(recipe)]
+    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *_unused(recipe), *_metric(recipe)]
 
 
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
@@ -380,11 +449,33 @@ def _files(recipe: Recipe) -> list[tuple[str, str]]:
     ]
 
 
+def _split(recipe: Recipe) -> list[tuple[str, str]]:
+    """What is set aside must be there to be set aside."""
+    data, kind = recipe.data, recipe.task.kind
+    found = []
+    if not data.dev and data.test and len(data.split) > 1:
+        found.append(("data.split", "data.split has a second share, for test, but data.test is given; give one share"))
+    if data.split_by == "lines" and max(data.split) > 0.5:
+        found.append(
+            (
+                "data.split",
+                f"data.split is {max(data.split)}, but data.split_by = lines sets aside every n-th item, at most 0.5",
+            )
+        )
+    if data.split_by == "column":
+        if data.split_column is None:
+            found.append(("data.split_by", "data.split_by is column, but data.split_column names none"))
+        if kind not in WHOLE_TASKS or data.format == "parallel":
+            what = f"task.kind = {kind}" if kind not in WHOLE_TASKS else "data.format = parallel"
+            found.append(("data.split_by", f"data.split_by is column, which tables have; with {what} there is none"))
+    return found
+
+
 def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     kind, metric = recipe.task.kind, recipe.train.metric
-    if metric is not None and metric not in TASK_METRICS[kind]:
-        known = ", ".join(TASK_METRICS[kind])
-        return [("train.metric", f"train.metric is {metric}, but a task of kind {kind} has {known}")]
+    if metric is not None and metric not in recipe.metrics:
+        task = f"a task of kind {kind}" + ("" if recipe.data.separator is None else " with data.separator")
+        return [("train.metric", f"train.metric is {metric}, but {task} has {', '.join(recipe.metrics)}")]
     if metric == "span_f1" and recipe.output.scheme == "none":
         return [("train.metric", "train.metric is span_f1, which needs output.scheme to say what a span is")]
     return []
@@ -405,11 +496,17 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         "heads",
         "head_width",
         "key_heads",
+        "value_width",
+        "projections",
+        "query_key_norm",
         "score",
         "normalizer",
         "scale",
         "position",
         "longest",
+        "distance",
+        "turned",
+        "window",
         "attention_dropout",
     )
     rules = [
@@ -437,8 +534,28 @@ def _unused(recipe: Recipe) -> list[tuple[str, str]]:
         ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),
         ("data", "header", table, f"data.format = {recipe.data.format}"),
         *(("data", name, not parallel, "data.format = parallel") for name in ("source", "target")),
-        ("model", "longest", model.position == "learned", f"model.position = {model.position}"),
-        ("data", "split", not recipe.data.dev, "data.dev, which is given"),
+        *(
+            ("data", name, not recipe.data.dev, "data.dev, which is given")
+            for name in ("split", "split_by", "split_column")
+        ),
+        ("data", "split_column", recipe.data.split_by == "column", f"data.split_by = {recipe.data.split_by}"),
+        ("data", "separator", kind == "classify", f"task.kind = {kind}"),
+        ("train", "label_smoothing", recipe.data.separator is None, "data.separator"),
+        ("train", "class_weights", kind in ("label", "classify"), f"task.kind = {kind}"),
+        ("train", "class_weights", not recipe.output.crf, "output.crf = true"),
+        ("train", "class_weights", recipe.data.separator is None, "data.separator"),
+        *(
+            ("model", name, model.position in positions, f"model.position = {model.position}")
+            for name, positions in (
+                ("longest", ("learned", "floater")),
+                ("distance", ("shaw", "t5")),
+                ("turned", ("rotary",)),
+            )
+        ),
+        *(
+            ("model", name, model.projections, "model.projections = false")
+            for name in ("head_width", "key_heads", "value_width")
+        ),
         ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
     ]
     found: dict[str, str] = {}

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 
 from regard.data.example import Example
-from regard.data.target import Numbers
+from regard.data.target import Numbers, parted
 from regard.training import linear
-from regard.training.metric import LabelScores, NumberScores, collect_numbers, count_labels
+from regard.training.metric import LabelScores, NumberScores, collect_numbers, count_classes, count_labels
 
 Lookup = Callable[[str], str]
 
@@ -72,6 +72,27 @@ def label_floors(
         )
         found[LINEAR] = count_labels(answers, ignore, whole=True)
     return found
+
+
+def class_floors(
+    train: Sequence[Example], test: Sequence[Example], columns: Sequence[str], separator: str
+) -> dict[str, LabelScores]:
+    """Floors where an item may have several classes: the most frequent cell, and a linear model of each class."""
+    most = {column: most_frequent(train, column, ())("") for column in columns}
+    fitted = {}
+    for column in columns:
+        known, cells = _known(train, column, ())
+        sets = linear.classify_several(known, [parted(cell, separator) for cell in cells], test)
+        fitted[column] = [separator.join(found) for found in sets]
+    constant = (({column: (most[column],) for column in columns}, example.labels) for example in test)
+    linears = (
+        ({column: (fitted[column][number],) for column in columns}, example.labels)
+        for number, example in enumerate(test)
+    )
+    return {
+        "most frequent set of classes": count_classes(constant, separator),
+        LINEAR: count_classes(linears, separator),
+    }
 
 
 def _linear(train: Sequence[Example], test: Sequence[Example], column: str, ignore: Collection[str]) -> list[str]:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from regard.data.labels import spans
+from regard.data.target import parted
 from regard.training.scores import Metric, Weights
 
 Columns = Mapping[str, tuple[str | None, ...]]
@@ -105,6 +106,8 @@ class LabelScores:
 
     right:   (items,), whether an item is right in every label of every column
     whole:   whether a label is for the whole item
+    several: whether an item may have several labels, each decided on its own
+    asked:   (items,), whether anything is known of an item, where that plays a part
     scheme:  how labels mean spans (strictly); none where they do not
     """
 
@@ -112,20 +115,23 @@ class LabelScores:
     right: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     whole: bool = False
     scheme: str = "none"
+    several: bool = False
+    asked: np.ndarray | None = None
 
     @property
     def items(self) -> int:
         return len(self.right)
 
     def values(self, weights: Weights | None = None) -> dict[str, float]:
-        """All scores by name; with several columns each column's accuracy too."""
+        """All scores by name; with several columns each column's accuracy (or micro F1) too."""
         weights = np.ones(self.items, dtype=np.int64) if weights is None else weights
-        names = (*_TOLD[self.whole], *(() if self.scheme == "none" else ("span_f1",)))
+        told = _SEVERAL if self.several else _WHOLE if self.whole else _WORDS
+        names = (*told, *(() if self.scheme == "none" else ("span_f1",)))
         found = {name: LABEL_METRICS[name].of(self, weights) for name in names}
         if len(self.columns) > 1:
-            found.update(
-                {f"accuracy {column}": counts.labels.recall(weights) for column, counts in self.columns.items()}
-            )
+            for column, counts in self.columns.items():
+                alone = LabelScores({column: counts}, self.right)
+                found[f"{told[0]} {column}"] = LABEL_METRICS[told[0]].of(alone, weights)
         return found
 
     def mean(self, of_each: Iterable[float]) -> float:
@@ -140,12 +146,19 @@ def accuracy(scores: LabelScores, weights: Weights) -> float:
 
 def exact(scores: LabelScores, weights: Weights) -> float:
     """The share of items in which everything is right."""
+    weights = weights if scores.asked is None else weights * scores.asked
     return int(weights @ scores.right) / max(1, int(weights.sum()))
 
 
 def macro_f1(scores: LabelScores, weights: Weights) -> float:
     """The mean of all labels' F1, so that rare labels weigh as much as frequent ones; the mean over the columns."""
     return scores.mean(counts.labels.mean_f1(weights) for counts in scores.columns.values())
+
+
+def micro_f1(scores: LabelScores, weights: Weights) -> float:
+    """F1 of all labels together, so that frequent labels weigh more; the mean over the columns. Of one label for each
+    element it is the accuracy."""
+    return scores.mean(counts.labels.f1(weights) for counts in scores.columns.values())
 
 
 def span_f1(scores: LabelScores, weights: Weights) -> float:
@@ -161,11 +174,12 @@ LABEL_METRICS: dict[str, Metric] = {
     "accuracy": Metric(accuracy),
     "exact": Metric(exact),
     "macro_f1": Metric(macro_f1),
+    "micro_f1": Metric(micro_f1),
     "span_f1": Metric(span_f1),
 }
 
-# Which are told of a label for each word, and of one for the whole.
-_TOLD: dict[bool, tuple[str, ...]] = {False: ("accuracy", "exact"), True: ("accuracy", "macro_f1")}
+# Which are told of a label for each word, of one for the whole, and of several for the whole.
+_WORDS, _WHOLE, _SEVERAL = ("accuracy", "exact"), ("accuracy", "macro_f1"), ("micro_f1", "macro_f1", "exact")
 
 
 def count_labels(
@@ -187,6 +201,37 @@ def count_labels(
         whole,
         scheme,
     )
+
+
+def count_classes(pairs: Pairs, separator: str) -> LabelScores:
+    """Count answers of several classes against the data: pairs of (answered columns, true columns), a cell each. A cell
+    that is not known does not count; an item without a known one counts for nothing at all."""
+    columns: dict[str, _Gathering] = {}
+    right: list[bool] = []
+    asked: list[bool] = []
+    for answered, true in pairs:
+        known = {column: (cell, answered[column][0]) for column, (cell,) in true.items() if cell is not None}
+        sets = {column: [set(parted(cell, separator)) for cell in cells] for column, cells in known.items()}
+        for column in true:
+            columns.setdefault(column, _Gathering())
+        for column, (gold, answer) in sets.items():
+            columns[column].add(len(right), sorted(gold), sorted(answer), sorted(gold & answer))
+        right.append(all(gold == answer for gold, answer in sets.values()))
+        asked.append(bool(sets))
+    return LabelScores(
+        {column: ColumnCounts(gathered.tally()) for column, gathered in columns.items()},
+        np.array(right, dtype=np.int64),
+        whole=True,
+        several=True,
+        asked=np.array(asked, dtype=np.int64),
+    )
+
+
+def score_classes(names: Sequence[str], gold: np.ndarray, answered: np.ndarray) -> LabelScores:
+    """The same from tables of one column, (items, names): which classes stand, and which were answered."""
+    tally = Tally(*(Marks(names, *np.nonzero(table)) for table in (gold, answered, gold & answered)))
+    right = (gold == answered).all(-1).astype(np.int64)
+    return LabelScores({"": ColumnCounts(tally)}, right, whole=True, several=True)
 
 
 class _Counting:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -70,11 +70,35 @@ def classify(train: Sequence[Example], labels: Sequence[str], test: Sequence[Exa
     names = sorted(set(labels))
     if len(names) < 2:
         return names * len(test)
-    numbers = torch.tensor([names.index(label) for label in labels])
-    sides = F.one_hot(numbers, len(names)) * 2.0 - 1.0
+    numbers = {name: number for number, name in enumerate(names)}
+    there = F.one_hot(torch.tensor([numbers[label] for label in labels]), len(names))
+    return [names[number] for number in _sides(train, there, test).argmax(-1).tolist()]
+
+
+def classify_several(
+    train: Sequence[Example], sets: Sequence[Collection[str]], test: Sequence[Example]
+) -> list[list[str]]:
+    """The same where an example may have several labels: those of each test example that are on the right side."""
+    names = sorted({name for labels in sets for name in labels})
+    if not names:
+        return [[] for _ in test]
+    there = torch.tensor([[name in labels for name in names] for labels in sets]).long()
+    return [
+        [name for name, score in zip(names, scores, strict=True) if score > 0]
+        for scores in _sides(train, there, test).tolist()
+    ]
+
+
+def _sides(train: Sequence[Example], there: Tensor, test: Sequence[Example]) -> Tensor:
+    """(test, labels): on which side of each label's plane a test example is, and how far.
+
+    there: (train, labels), whether a training example has the label
+    """
+    sides = there * 2.0 - 1.0
     bags = Bags(train)
-    scores = _fitted(bags.matrix(train), len(names), lambda scores: F.relu(1 - sides * scores).square().sum())
-    return [names[number] for number in scores(bags.matrix(test)).argmax(-1).tolist()]
+    scores = _fitted(bags.matrix(train), there.shape[1], lambda scores: F.relu(1 - sides * scores).square().sum())
+    found: Tensor = scores(bags.matrix(test))
+    return found
 
 
 def regress(train: Sequence[Example], values: Sequence[float], test: Sequence[Example]) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regard.training.label_metric import LABEL_METRICS, LabelScores, count_labels
+from regard.training.label_metric import LABEL_METRICS, LabelScores, count_classes, count_labels
 from regard.training.number_metric import NUMBER_METRICS, NumberScores, collect_numbers
 from regard.training.scores import Metric, Scores, Weights
 from regard.training.text_metric import TEXT_METRICS, TextScores
@@ -16,6 +16,7 @@ __all__ = [
     "TextScores",
     "Weights",
     "collect_numbers",
+    "count_classes",
     "count_labels",
     "shown",
     "shown_interval",

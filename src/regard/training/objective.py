@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from regard.data.batching import IGNORED, Batch
-from regard.models.outputs import Heads
+from regard.data.example import Example
+from regard.data.labels import Labels
+from regard.data.target import Target
+from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 
 
 def summed_loss(output: Heads, scores: Mapping[str, Tensor], batch: Batch, smoothing: float) -> Tensor:
@@ -27,6 +30,44 @@ def known_labels(batches: Sequence[Batch]) -> int:
     batches weigh more.
     """
     return sum(int(_known(labels).sum()) for batch in batches for labels in batch.labels.values())
+
+
+def summed_weights(output: Heads, batches: Sequence[Batch]) -> float:
+    """How much the labels weigh that these batches are learnt from: as many as there are, unless labels weigh
+    differently. The losses are divided by this, so that the learning rate means the same."""
+    return sum(_weight(output, column, labels) for batch in batches for column, labels in batch.labels.items())
+
+
+def _weight(output: Heads, column: str, labels: Tensor) -> float:
+    known, head = labels[_known(labels)], output.head(column)
+    weights = head.label_weights if isinstance(head, SoftmaxHead) else None
+    return len(known) if weights is None else weights.cpu()[known].sum().item()
+
+
+def weigh_labels(output: Heads, targets: Mapping[str, Target], examples: Iterable[Example], kind: str) -> None:
+    """From now on each label counts in the loss by how often it stands in the examples."""
+    examples = list(examples)
+    for column, target in targets.items():
+        head = output.head(column)
+        assert isinstance(target, Labels) and isinstance(head, SoftmaxHead) and not isinstance(head, CrfHead)
+        numbers = torch.tensor([number for example in examples for number in target.encode(example.labels[column])])
+        counts = torch.bincount(numbers[_known(numbers)], minlength=len(target))
+        head.label_weights = CLASS_WEIGHTS[kind](counts).to(head.project.weight)
+
+
+def _balanced(counts: Tensor) -> Tensor:
+    """n / (k · count): all labels weigh the same together, and the mean weight of what is learnt from is 1.
+
+    Source: King & Zeng 2001, "Logistic regression in rare events data", Political Analysis 9, section 4.2; scaled as in
+    scikit-learn's class_weight="balanced".
+    """
+    return counts.sum() / (len(counts) * counts)
+
+
+CLASS_WEIGHTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "none": torch.ones_like,
+    "balanced": _balanced,
+}
 
 
 def _known(labels: Tensor) -> Tensor:

@@ -92,7 +92,7 @@ class Report:
 
     def _confusions(self, part: str, scores: LabelScores) -> list[str]:
         """Which label is taken for which, where each item has one."""
-        if not scores.whole:
+        if not scores.whole or scores.several:
             return []
         tables = []
         for column, counts in scores.columns.items():

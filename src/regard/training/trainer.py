@@ -80,6 +80,7 @@ class Trainer:
     save:     called when the state should be saved
     keep:     called when the model as it stands is the best so far
     place:    where an item comes from, for messages
+    weight:   how much the labels of an update weigh, by which its losses are divided
     """
 
     model: nn.Module
@@ -93,6 +94,7 @@ class Trainer:
     place: Callable[[int], str]
     talk: Talk
     progress: Progress = field(default_factory=Progress)
+    weight: Callable[[Sequence[Batch]], float] = field(default=known_labels)
 
     def __post_init__(self) -> None:
         self.optimizer = _optimizer(self.model, self.settings)
@@ -199,13 +201,13 @@ class Trainer:
         if progress.update == MEASURED_UPDATES // 3 + 1:
             self._measure_from = time.monotonic()
         torch.manual_seed(_mixed(settings.seed, progress.update))
-        labels = known_labels(batches)
-        if labels == 0:  # nothing to learn from: even the optimiser's momentum must not move the weights
+        weight = self.weight(batches)
+        if weight == 0:  # nothing to learn from: even the optimiser's momentum must not move the weights
             return 0.0, 0.0
         self.optimizer.zero_grad(set_to_none=True)
         total = 0.0
         for batch in batches:
-            loss = self.loss(batch.to(self.device)) / labels
+            loss = self.loss(batch.to(self.device)) / weight
             loss.backward()
             total += loss.item()
         self._check(total, batches)
