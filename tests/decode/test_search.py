@@ -24,7 +24,9 @@ class Table:
     reordered: whether it does what the search says about the rows (a model that does not is faulty)
     """
 
-    def __init__(self, items: Sequence[int], *, reordered: bool = True, end: float = 0.0, symbols: int = SYMBOLS) -> None:
+    def __init__(
+        self, items: Sequence[int], *, reordered: bool = True, end: float = 0.0, symbols: int = SYMBOLS
+    ) -> None:
         self.items = list(items)
         self.written: list[tuple[int, ...]] = [() for _ in items]
         self.reordered = reordered
@@ -47,9 +49,7 @@ class Table:
         else:
             if rows is not None and self.reordered:
                 self.written = [self.written[row] for row in rows.tolist()]
-            self.written = [
-                (*before, token) for before, token in zip(self.written, tokens.tolist(), strict=False)
-            ]
+            self.written = [(*before, token) for before, token in zip(self.written, tokens.tolist(), strict=False)]
         self.calls.append(len(tokens))
         beam = len(tokens) // len(self.items)
         return torch.stack([self.scores(self.items[row // beam], written) for row, written in enumerate(self.written)])
@@ -63,9 +63,7 @@ def texts(limit: int = LIMIT, symbols: int = SYMBOLS) -> Iterator[tuple[int, ...
 
 def true_score(table: Table, item: int, tokens: tuple[int, ...], penalty: float) -> tuple[float, float]:
     """(log-probability, score) by definition."""
-    total = sum(
-        float(table.scores(item, tokens[:place])[symbol]) for place, symbol in enumerate((*tokens, END))
-    )
+    total = sum(float(table.scores(item, tokens[:place])[symbol]) for place, symbol in enumerate((*tokens, END)))
     return total, total / (len(tokens) + 1) ** penalty
 
 
