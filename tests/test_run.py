@@ -57,9 +57,11 @@ def test_what_is_asked_of_it_is_a_file_of_texts(parallel):
 def test_texts_are_scored_against_a_second_file(parallel):
     folder, run = parallel
     scored = run.evaluate(folder / "dev.txt", folder / "dev.class")
-    assert scored.scores.items == 7 and scored.scores.columns["target"].gold.total() == 7
+    assert scored.scores.items == 7 and scored.scores.columns["target"].labels.gold.total() == 7
     found = regard("evaluate", "run", "dev.txt", "dev.class", folder=folder)
-    assert found.status == 0 and found.out.startswith(f"accuracy\t{scored.values['accuracy']:.4f}")
+    assert found.status == 0 and found.out.startswith(
+        f"score\tvalue\tlow\thigh\naccuracy\t{scored.values['accuracy']:.4f}"
+    )
     kept = (folder / "run" / "evaluate" / "dev.tsv").read_text().splitlines()
     assert kept[0] == "text\ttarget\ttarget answered" and len(kept) == 8
 
@@ -95,7 +97,7 @@ def test_a_run_that_learnt_from_a_table_is_scored_on_two_files_too(tmp_path):
         train={"epochs": 0.1},
     )
     run = package.train(values, run=tmp_path / "run")
-    assert run.evaluate(tmp_path / "a.txt", tmp_path / "a.class").scores.columns["side"].gold.total() == 11
+    assert run.evaluate(tmp_path / "a.txt", tmp_path / "a.class").scores.columns["side"].labels.gold.total() == 11
 
 
 def test_a_label_for_each_word_has_no_reference_beside_it(tmp_path):

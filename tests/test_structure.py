@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from sacrebleu.metrics.bleu import BLEU
 
 import regard
 from regard.attention import NORMALIZERS, POSITIONS, SCORES
@@ -15,7 +16,7 @@ from regard.data.dividing import DIVISIONS
 from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.text import SPLITS
-from regard.data.tokenizer import TOKENIZERS
+from regard.data.tokenizer import TOKENIZERS, WordCharacterTokenizer
 from regard.layers import ACTIVATIONS, NORMS, QUERY_KEY_NORMS
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
@@ -50,6 +51,8 @@ TABLES = {
     "data.format": ["guess", *READERS],
     "input.tokens": TOKENIZERS,
     "input.split": SPLITS,
+    # What is read as words and their letters cannot be written.
+    "output.tokens": {name: kind for name, kind in TOKENIZERS.items() if name != WordCharacterTokenizer.kind},
     "data.split_by": DIVISIONS,
     "data.scheme": FILE_SCHEMES,
     "output.scheme": SCHEMES,
@@ -122,8 +125,13 @@ def test_the_names_of_a_setting_are_the_keys_of_its_table(setting):
 def test_every_setting_with_names_is_held_against_something():
     others = {
         "task.kind", "data.on_error", "data.encoding_errors", "input.normalize", "train.device",
+        "output.share", "output.bleu_tokens",
     }  # fmt: skip
     assert set(NAMES) == set(TABLES) | others
+
+
+def test_the_names_of_bleu_s_tokens_are_sacrebleu_s():
+    assert set(NAMES["output.bleu_tokens"]) <= set(BLEU.TOKENIZERS)
 
 
 def test_the_extras_that_doctor_knows_are_those_of_the_package():

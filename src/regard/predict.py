@@ -102,8 +102,8 @@ class Predictor:
         longest of these examples' own."""
         if not isinstance(self.answering, Writer):
             return self
-        longest = max((self.item(example).answers for example in examples), default=1)
-        return replace(self, answering=self.answering.greedy(longest))
+        longest = max((len(self.item(example).written) for example in examples), default=1)
+        return replace(self, answering=self.answering.greedy(max(1, longest - 1)))
 
     def item(self, example: Example) -> Item:
         """The example as numbers. Where the whole has one label or number, a text without words is one unknown word;

@@ -137,6 +137,10 @@ def test_every_name_belongs_to_a_setting() -> None:
 USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "model.pooling": {"task": {"kind": "classify"}},
     "data.format": {"data": {"train": ["a", "b"]}},
+    **{
+        f"output.{name}": {"task": {"kind": "seq2seq"}, "input": {"tokens": "characters"}}
+        for name in ("tokens", "share", "bleu_tokens")
+    },
     "data.scheme": {"output": {"scheme": "IOBES"}},
     "data.split_by": {"task": {"kind": "classify"}, "data": {"split_column": "a"}},
 }
@@ -270,21 +274,28 @@ BAD: dict[str, tuple[str, list[str]]] = {
     ),
     "a setting like no other": (
         DATA + "[output]\nzzz = 30\n",
-        ["recipe.toml:4: unknown setting output.zzz; known: scheme, crf"],
+        [
+            "recipe.toml:4: unknown setting output.zzz; known: scheme, crf, tokens, size, minimum_count, lowercase, "
+            "normalize, share, bleu_tokens"
+        ],
     ),
     "an unknown section": (
         DATA + "[modle]\nwidth = 30\n",
-        ["recipe.toml:3: unknown section [modle]; known: task, data, input, output, model, train; did you mean model?"],
+        [
+            "recipe.toml:3: unknown section [modle]; known: task, data, input, output, model, train, decode; "
+            "did you mean model?"
+        ],
     ),
     "a setting outside of sections": (
         "width = 30\n" + DATA,
-        ["recipe.toml:1: unknown section [width]; known: task, data, input, output, model, train"],
+        ["recipe.toml:1: unknown section [width]; known: task, data, input, output, model, train, decode"],
     ),
     "a name misspelt": (
         DATA + '[train]\n\nmetric = "acuracy"\n',
         [
             "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, micro_f1, "
-            "span_f1, pearson, spearman, rmse; did you mean accuracy?"
+            "span_f1, pearson, spearman, rmse, bleu, chrf, word_errors, character_errors, perplexity; "
+            "did you mean accuracy?"
         ],
     ),
     "a window with three sides": (
@@ -361,7 +372,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
             "recipe.toml:7: model.heads is 'a', but must be a whole number",
             "recipe.toml:6: unknown setting model.widht; did you mean width?",
             "recipe.toml:9: train.lr is -1, but must be greater than 0",
-            "recipe.toml:10: unknown section [modle]; known: task, data, input, output, model, train; "
+            "recipe.toml:10: unknown section [modle]; known: task, data, input, output, model, train, decode; "
             "did you mean model?",
         ],
     ),
@@ -611,6 +622,7 @@ def test_where_no_metric_is_given_the_task_s_own_is_meant() -> None:
         "label": "accuracy",
         "classify": "accuracy",
         "regress": "pearson",
+        "seq2seq": "exact",
     }
     assert given(task={"kind": "regress"}, train={"metric": "rmse"}).metric == "rmse"
 

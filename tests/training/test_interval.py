@@ -9,7 +9,7 @@ import pytest
 
 from regard.training.interval import intervals
 from regard.training.label_metric import LABEL_METRICS
-from regard.training.metric import METRICS, Scores, collect_numbers, count_classes, count_labels
+from regard.training.metric import METRICS, Scores, TextScores, collect_numbers, count_classes, count_labels
 from regard.training.scores import Metric
 
 draw = random.Random(3)
@@ -46,12 +46,31 @@ def numbers() -> list:
     ]
 
 
+def texts() -> list:
+    """Texts beside one or two right ones, each with how probable it is; some are empty."""
+
+    def text() -> str:
+        return " ".join(draw.choices(["the", "cat", "sat", "on", "mats"], k=draw.randrange(7)))
+
+    def one() -> tuple:
+        right = tuple(text() for _ in range(draw.randrange(1, 3)))
+        return right[0] if draw.random() < 0.4 else text(), right, (-draw.random(), draw.randrange(1, 7))
+
+    return [one() for _ in range(53)]
+
+
+def text_scores(pairs: list) -> TextScores:
+    answered, right, given = ([pair[place] for pair in pairs] for place in range(3))
+    return TextScores(answered, right, given)
+
+
 KINDS: dict[str, tuple[list, Callable[[list], Scores]]] = {
     "labels": (words(), count_labels),
     "spans": (words(), lambda pairs: count_labels(pairs, scheme="IOB2")),
     "wholes": (wholes(), lambda pairs: count_labels(pairs, whole=True)),
     "several": (cells(), lambda pairs: count_classes(pairs, "|")),
     "numbers": (numbers(), collect_numbers),
+    "texts": (texts(), text_scores),
 }
 
 

@@ -2,15 +2,22 @@
 
 from regard.training.metric import METRICS, shown, shown_interval
 from regard.training.number_metric import NUMBER_METRICS
+from regard.training.text_metric import TEXT_METRICS
 
 
 def test_shares_are_shown_in_percent_and_others_as_they_are() -> None:
     assert [shown(name, 0.5) for name in ("accuracy", "exact", "macro_f1", "accuracy upos")] == ["50.00%"] * 4
     assert [shown(name, -0.5) for name in NUMBER_METRICS] == ["-0.5000"] * 3
+    assert {name for name in TEXT_METRICS if shown(name, 0.5) != "50.00%"} == {"perplexity"}
 
 
 def test_less_is_better_of_errors_only() -> None:
-    assert [name for name, metric in METRICS.items() if metric.sign < 0] == ["rmse"]
+    assert {name for name, metric in METRICS.items() if metric.sign < 0} == {
+        "rmse",
+        "word_errors",
+        "character_errors",
+        "perplexity",
+    }
 
 
 def test_an_interval_is_shown_as_its_score_is() -> None:

@@ -34,7 +34,8 @@ class Hypothesis:
     tokens:          its symbols, without those that begin and end it
     log_probability: of the whole text, its end included
     score:           what texts are compared by: log_probability / length ** length_penalty, the end counted
-    cut:             whether it was stopped at its longest length, before its end was written
+    cut:             whether it was stopped at its longest length, before its end was written; what is told of its
+                     probability is then of the symbols that are there
     """
 
     tokens: tuple[int, ...]
@@ -77,6 +78,7 @@ class _Search:
     written: (items, beam, length), what was written, the beginning sign first
     totals:  (items, beam), log-probabilities; -inf where a beam is not used
     found:   for every item its whole texts
+    begun:   (written, totals) as they were before the latest symbol
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class _Search:
         self.totals = torch.full((len(limits), beam), -torch.inf)
         self.totals[:, 0] = 0.0  # all beams begin alike: the first stands for them
         self.found: list[list[Hypothesis]] = [[] for _ in limits]
+        self.begun = self.written, self.totals
 
     @property
     def tokens(self) -> Tensor:
@@ -131,6 +134,7 @@ class _Search:
 
     def _open_on(self, origins: Tensor, tokens: Tensor, totals: Tensor, ended: Tensor) -> Tensor:
         """Go on with the best that did not end; gives the beam that each comes from."""
+        self.begun = self.written, self.totals
         chosen = ended.long().argsort(dim=1, stable=True)[:, : self.beam]
         origins, tokens = origins.gather(1, chosen), tokens.gather(1, chosen)
         self.totals = totals.gather(1, chosen).masked_fill(ended.gather(1, chosen), -torch.inf)
@@ -154,12 +158,12 @@ class _Search:
         return torch.tensor(left, dtype=torch.bool)
 
     def _cut(self, row: int, item: int) -> None:
-        """The best beginning stands for the text."""
-        place = int(self.totals[row].argmax())
-        total = float(self.totals[row, place])
+        """The best beginning stands for the text; it leaves out the latest symbol, in whose place its end would be."""
+        written, totals = self.begun
+        place = int(totals[row].argmax())
+        tokens, total = written[row, place, 1:].tolist(), float(totals[row, place])
         if total > -torch.inf:
-            tokens = self.written[row, place, 1:].tolist()
-            self.found[item].append(self._hypothesis(tokens, total, self.length, cut=True))
+            self.found[item].append(self._hypothesis(tokens, total, max(1, len(tokens)), cut=True))
 
     def _settled(self, item: int, bound: float) -> bool:
         """Whether as many texts as wanted were found, and nothing open can become better than the last of them."""

@@ -64,10 +64,13 @@ class Writer:
         )
 
     def limits(self, inputs: Inputs) -> list[int]:
-        """How many symbols each text may have, its end included."""
-        if self.max_length is not None:
-            return [self.max_length + 1] * len(inputs["lengths"])
-        return [PIECES_FOR_EACH * length + PIECES_MORE + 1 for length in inputs["lengths"].tolist()]
+        """How many symbols each text may have, its end included; no more than the decoder has positions for."""
+        most = self.model.decoder.position.most
+        lengths = [
+            PIECES_FOR_EACH * length + PIECES_MORE if self.max_length is None else self.max_length
+            for length in inputs["lengths"].tolist()
+        ]
+        return [length + 1 if most is None else min(length + 1, most) for length in lengths]
 
 
 class _Steps:

@@ -42,10 +42,12 @@ class Position(nn.Module):
 
     adds_values: whether `values` is overridden (the fused path cannot be taken then)
     chosen:      which heads are asked; a kind with numbers of its own for each head takes these
+    most:        how many positions there are; None where there is no end of them
     """
 
     adds_values = False
     chosen: slice | Tensor = slice(None)
+    most: int | None = None
 
     @classmethod
     def sized(cls, sizes: Sizes) -> Self:

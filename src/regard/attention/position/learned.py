@@ -20,6 +20,7 @@ class Learned(Position):
 
     def __init__(self, width: int, longest: int) -> None:
         super().__init__()
+        self.most = longest
         self.table = nn.Embedding(longest, width)
         # As small as BERT's (Devlin et al. 2019, arXiv:1810.04805), so that what a word is outweighs where it is.
         nn.init.normal_(self.table.weight, std=0.02)
