@@ -42,9 +42,10 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("reader")
 
 
-def test_the_commands_of_the_readme_do_what_it_says(folder):
+def run_all(page, folder):
+    """Run a page's commands, one after the other; gives them."""
     ran = []
-    for command, output in commands("README.md"):
+    for command, output in commands(page):
         text, _, words = command.partition(" | ") if " | " in command else ("", "", command)
         arguments = shlex.split(words)
         assert arguments[0] == "regard"
@@ -56,7 +57,17 @@ def test_the_commands_of_the_readme_do_what_it_says(folder):
         for line in output:
             assert line in found.out.splitlines(), f"{command} printed {found.out}"
         ran.append(command)
-    assert ran[0] == "regard demo" and len(ran) >= 7
+    return ran
+
+
+def test_the_commands_of_the_readme_do_what_it_says(folder):
+    ran = run_all("README.md", folder)
+    assert ran[0] == "regard demo" and len(ran) >= 9
+
+
+def test_the_commands_of_the_guide_run(folder):
+    """After the demo, whose files they use."""
+    assert len(run_all("docs/guide.md", folder)) >= 13
 
 
 def test_the_python_of_the_readme_runs(folder, monkeypatch):
@@ -82,10 +93,11 @@ def test_the_demo_keeps_its_promises(folder):
     assert not {s.words for s in parts["train"]} & {s.words for s in parts["test"]}
 
 
-def test_the_chinese_readme_has_the_same_commands_and_code():
+@pytest.mark.parametrize("pages", [PAGES, ("docs/guide.md", "docs/guide.zh.md")], ids=("readme", "guide"))
+def test_the_chinese_page_has_the_same_commands_and_code(pages):
     english, chinese = (
         [(language, [re.sub(r"#.*", "", line).rstrip() for line in lines]) for language, lines in blocks(page)]
-        for page in PAGES
+        for page in pages
     )
     assert english == chinese
 
