@@ -65,8 +65,8 @@ class Relu(Normalizer):
 class Sigmoid(Normalizer):
     """Each key is weighed on its own: it need not compete with the others.
 
-    σ(score − log n). Source: Ramapuram et al. 2024, arXiv:2409.04431, section 3. Their n is the length; here it counts
-    the keys that a query may see, so that padding changes nothing. A row need not sum to 1.
+    σ(score − log n). Source: Ramapuram et al. 2024, arXiv:2409.04431, whose bias b this is. Their n is the length; here
+    it counts the keys that a query may see, so that padding changes nothing. A row need not sum to 1.
     """
 
     def forward(self, scores: Tensor, allowed: Tensor | None = None) -> Tensor:
