@@ -121,7 +121,7 @@ def relu_weights(scores: Array, allowed: Array | None = None) -> Array:
 
 
 def sigmoid_weights(scores: Array, allowed: Array | None = None) -> Array:
-    """σ(s_i − log n) of n keys. Source: Ramapuram et al. 2024, arXiv:2409.04431, section 3."""
+    """σ(s_i − log n) of n keys. Source: Ramapuram et al. 2024, arXiv:2409.04431, with b = −log n."""
     return by_row(scores, allowed, lambda row: 1 / (1 + np.exp(-(row - math.log(len(row))))))
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.attention.normalizer import NORMALIZERS
+from regard.attention.normalizer import NORMALIZERS, Normalizer
 from regard.attention.position import POSITIONS, Position, Sizes
-from regard.attention.score import SCORES
+from regard.attention.score import SCORES, Score
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
 from regard.data.target import Classes, Numbers, Target, Texts, written_words
@@ -214,8 +214,8 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
         project=model.projections,
         query_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
         key_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
-        score=_named(model.score, SCORES, code).sized(model.heads, _head_width(model), model.scale),
-        normalizer=_named(model.normalizer, NORMALIZERS, code)(),
+        score=_kind(model.score, SCORES, Score, code).sized(model.heads, _head_width(model), model.scale),
+        normalizer=_kind(model.normalizer, NORMALIZERS, Normalizer, code)(),
         scale=model.scale,
         dropout=model.attention_dropout,
     )
@@ -232,8 +232,7 @@ def _position(model: ModelSettings, code: Path | None, depth: int) -> Position:
         distance=model.distance,
         turned=model.turned,
     )
-    position = _named(model.position, POSITIONS, code).sized(sizes)
-    assert isinstance(position, Position)
+    position: Position = _kind(model.position, POSITIONS, Position, code).sized(sizes)
     return position
 
 
@@ -277,6 +276,14 @@ def _named(name: str, table: Mapping[str, Any], code: Path | None) -> Any:
     """What a table has under that name, or file:Class of the user's own."""
     file, colon, attribute = name.partition(":")
     return _own(file, attribute, code) if colon else table[name]
+
+
+def _kind(name: str, table: Mapping[str, Any], base: type, code: Path | None) -> Any:
+    """The same, where it must be of a kind."""
+    kind = _named(name, table, code)
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise FolderError(f"{name} is no {base.__name__}; derive it from regard.attention.{base.__name__}")
+    return kind
 
 
 def _own(file: str, attribute: str, code: Path | None) -> Any:
