@@ -36,7 +36,8 @@ def test_a_label_that_only_dev_has_counts_as_missed_and_is_named_once(cases, tmp
     assert named == ["labels in dev that training never saw, counted as missed: B-LOC"]
     found = run.evaluate(cases / "b24_dev.conll")
     assert found.unseen == ["B-LOC"]
-    assert found.scores.columns["-1"].gold["B-LOC"] == 1 and found.scores.columns["-1"].right["B-LOC"] == 0
+    counts = found.scores.columns["-1"].labels
+    assert counts.gold.counts()["B-LOC"] == 1 and counts.right.counts()["B-LOC"] == 0
     assert found.values["accuracy"] <= 0.5
 
 
@@ -52,7 +53,7 @@ def test_a_sentence_longer_than_any_seen_gets_a_label_for_each_word(position, ca
     recipe = recipe_for(train, train, model={"position": position}, train={"batch_tokens": 20})
     run = package.train(recipe, run=tmp_path / "run")
     found = run.evaluate(cases / "b47_long.conll")
-    assert found.scores.columns["-1"].gold.total() == 603
+    assert found.scores.columns["-1"].labels.gold.total() == 603
     (answer,) = run.predict(cases / "b47_long.conll")
     assert len(answer.words) == len(answer.labels) == 603
     rows = (cases / "b47_chinese.conll").read_text(encoding="utf-8").split("\n")
@@ -125,7 +126,7 @@ def test_an_ignored_label_is_neither_learnt_nor_scored(tmp_path):
     run = package.train(values, run=tmp_path / "run")
     assert not {"DET", "PRON"} & set(run.predictor.targets["upos"].names)
     found = run.evaluate(tmp_path / "test.conllu")
-    assert not {"DET", "PRON"} & set(found.scores.columns["upos"].gold)
+    assert not {"DET", "PRON"} & set(found.scores.columns["upos"].labels.gold.counts())
 
 
 def test_several_columns_are_learnt_at_once(tmp_path):
