@@ -366,7 +366,7 @@ def test_one_line_in_is_one_number_out(regressed):
 
 def test_evaluate_keeps_the_numbers_beside_the_data(regressed):
     found = regard("evaluate", "runs/recipe", "test.tsv", folder=regressed)
-    assert [line.split("\t")[0] for line in found.out.splitlines()] == ["pearson", "spearman", "rmse"]
+    assert [line.split("\t")[0] for line in found.out.splitlines()] == ["score", "pearson", "spearman", "rmse"]
     kept = (regressed / "runs" / "recipe" / "evaluate" / "test.tsv").read_text().splitlines()
     assert kept[0] == "text\tworth\tworth answered" and len(kept) == 42
     assert all(abs(float(line.split("\t")[1]) - float(line.split("\t")[2])) < 5 for line in kept[1:])
