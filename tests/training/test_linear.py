@@ -150,10 +150,11 @@ def pairs(*lines: str) -> list[Example]:
 
 def test_the_number_of_a_pair_lies_on_the_line_through_the_training_pairs() -> None:
     train = pairs("red car | red car", "red car | old sea", "big box | big box", "big box | old sea")
-    # Texts with the same words have the cosine 1, texts without a common one 0.
-    found = linear.regress_similarity(train, [5, 1, 4, 2], pairs("old sea | old sea", "red sea | old car", "| red car"))
+    # Texts with the same words have the cosine 1, texts without a common one 0; three of each.
+    train, values = [*train, *pairs("old sea | old sea", "red car | big box")], [5, 1, 4, 2, 4.5, 1.5]
+    found = linear.regress_similarity(train, values, pairs("old sea | old sea", "red sea | old car", "| red car"))
     assert found == pytest.approx([4.5, 1.5, 1.5])
-    halfway = linear.regress_similarity(train, [5, 1, 4, 2], pairs("red car | red box"))
+    halfway = linear.regress_similarity(train, values, pairs("red car | red box"))
     assert 1.5 < halfway[0] < 4.5
 
 
