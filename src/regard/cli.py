@@ -130,7 +130,9 @@ def predict(
     loaded = load(run, trust_code=trust_code)
     reader = loaded.reader(file, format)
     _say(f"{'the standard input' if file == '-' else file} is read as {reader.name}; --format says otherwise")
+    cut = 0
     for answer in _progressing(loaded.answers_in(file, reader, on_error=on_error)):
+        cut += answer.cut
         if answer.error is not None:
             _say(f"left out: {answer.error}")
             _print_json({"error": str(answer.error)}) if as_json else print()
@@ -140,6 +142,7 @@ def predict(
             print(_with_probabilities(answer, loaded.predictor.whole))
         else:
             print(reader.write(answer.example, answer.columns))
+    _say_cut(cut)
 
 
 @app.command()
@@ -162,6 +165,7 @@ def evaluate(
     kept = _keep_answers(loaded, data, found.answers)
     if found.unseen:
         _say(f"labels that training never saw, counted as missed: {', '.join(found.unseen)}")
+    _say_cut(found.cut)
     if as_json:
         told = {"items": found.scores.items, "scores": found.values, "intervals": found.intervals()}
         _print_json({"data": data, **told})
@@ -256,6 +260,11 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _say_cut(texts: int) -> None:
+    if texts:
+        _say(f"texts that were cut at their longest length (decode.max_length): {texts:,}")
+
+
 def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
 
@@ -267,13 +276,17 @@ def _as_json(answer: Answer, whole: bool, probabilities: bool) -> dict[str, Any]
         return {name: (found[0] if found else None) if whole else found for name, found in columns.items()}
 
     named = {"probabilities": values(answer.probabilities)} if probabilities else {}
-    return {"words": answer.words, **values(answer.columns), **named}
+    marked = {"cut": True} if answer.cut else {}
+    return {"words": answer.words, **values(answer.columns), **named, **marked}
 
 
 def _with_probabilities(answer: Answer, whole: bool) -> str:
     """A line for each word (or one for the whole): its answers, each with how sure the model is."""
+    from regard.data.text import one_line
+
     columns = [
-        [_sure(label, share) for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)] or found
+        [_sure(one_line(label), share) for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)]
+        or found
         for name, found in answer.columns.items()
     ]
     if whole:
@@ -306,6 +319,7 @@ def _progressing(answers: Iterator[Any]) -> Iterator[Any]:
 
 def _keep_answers(loaded: Run, data: str, answers: Sequence[Any]) -> Path:
     """A table of words, true labels and answers in the run's evaluate/."""
+    from regard.data.text import one_line
     from regard.folder import write_file
 
     folder = loaded.folder / "evaluate"
@@ -317,6 +331,8 @@ def _keep_answers(loaded: Run, data: str, answers: Sequence[Any]) -> Path:
     for answer in answers:
         words = (" ".join(" ".join(answer.words).split()),) if whole else answer.words
         cells = [words, *(part for c in columns for part in (answer.example.labels[c], answer.columns[c]))]
-        lines += ["\t".join(map(str, row)) for row in zip(*cells, strict=False)] + ([] if whole else [""])
+        lines += [
+            "\t".join(one_line(str(cell)).replace("\t", " ") for cell in row) for row in zip(*cells, strict=False)
+        ] + ([] if whole else [""])
     write_file(path, "\n".join(lines) + "\n")
     return path

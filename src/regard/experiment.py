@@ -186,7 +186,8 @@ class _Training:
         items = [predictor.item(example) for example in self.corpus.train]
         places = [str(example.place) for example in self.corpus.train]
         self._describe_model(device, [item.size for item in items])
-        keep = [number for number, item in enumerate(items) if item.words]
+        # Nothing is learnt of an item without words, nor of one whose text is not known.
+        keep = [n for n, item in enumerate(items) if item.words and (item.written or not predictor.writes)]
         output, weights = predictor.model.output, self.recipe.train.class_weights
         if weights != "none":
             weigh_labels(output, predictor.targets, [self.corpus.train[number] for number in keep], weights)

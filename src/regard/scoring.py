@@ -75,7 +75,7 @@ def score_answers(predictor: Predictor, answers: Sequence[Answer], recipe: Recip
         if answers and column not in answers[0].example.labels:
             raise DataError(f"{answers[0].example.place}: there is no column {column} to score against")
     if predictor.writes:
-        return Scored(_texts(predictor, answers, recipe.output.bleu_tokens), answers)
+        return Scored(_texts(predictor, answers, recipe), answers)
     pairs = [(answer.columns, answer.example.labels) for answer in answers]
     scores: LabelScores | NumberScores
     if any(isinstance(target, Numbers) for target in predictor.targets.values()):
@@ -95,7 +95,7 @@ def score_answers(predictor: Predictor, answers: Sequence[Answer], recipe: Recip
     return Scored(scores, answers, unseen)
 
 
-def _texts(predictor: Predictor, answers: Sequence[Answer], bleu_tokens: str) -> TextScores:
+def _texts(predictor: Predictor, answers: Sequence[Answer], recipe: Recipe) -> TextScores:
     """Written texts beside the right ones. What is not known cannot be scored."""
     known = [answer for answer in answers if right_texts(answer.example)]
     given = predictor.given([answer.example for answer in known])
@@ -103,24 +103,26 @@ def _texts(predictor: Predictor, answers: Sequence[Answer], bleu_tokens: str) ->
         answered=[answer.text for answer in known],
         right=[right_texts(answer.example) for answer in known],
         given=[(found.log_probability, found.pieces) for found in given],
-        bleu_tokens=bleu_tokens,
+        bleu_tokens=recipe.output.bleu_tokens,
+        asked=recipe.metric,
     )
 
 
 def right_texts(example: Example) -> tuple[str, ...]:
     """All texts that are right for an example."""
     (text,) = next(iter(example.labels.values()))
-    return () if text is None else (text, *example.others)
+    return tuple(one for one in (text, *example.others) if one is not None)
 
 
 def floors(predictor: Predictor, corpus: Corpus, examples: Sequence[Example], recipe: Recipe) -> Mapping[str, Scores]:
     """What is reached without a network, on the same items as the model's."""
     ignore, separator = recipe.data.ignore, recipe.data.separator
     if predictor.writes:
-        right = [right_texts(example) for example in examples]
+        known = [example for example in examples if right_texts(example)]
+        right = [right_texts(example) for example in known]
         return {
-            name: TextScores(answered, right, bleu_tokens=recipe.output.bleu_tokens)
-            for name, answered in text_floors(corpus.train, examples).items()
+            name: TextScores(answered, right, bleu_tokens=recipe.output.bleu_tokens, asked=recipe.metric)
+            for name, answered in text_floors(corpus.train, known).items()
         }
     if separator is not None:
         return dict(class_floors(corpus.train, examples, corpus.columns, separator))

@@ -9,6 +9,7 @@ from typing import Any
 
 from regard.data.example import Example, Place
 from regard.data.lines import Line
+from regard.data.text import one_line
 from regard.data.vocabulary import SEPARATOR
 from regard.errors import DataError, nearest
 
@@ -75,7 +76,7 @@ class Table:
 
     def write(self, example: Example, values: Mapping[str, Sequence[str]]) -> str:
         """The answer alone, one line for each row."""
-        return "\t".join(value for of_column in values.values() for value in of_column)
+        return "\t".join(one_line(value) for of_column in values.values() for value in of_column)
 
     def _check_names(self, names: Sequence[str], place: str) -> None:
         """Refuse a header in which two columns have one name, or a column that is needed has none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -28,8 +29,13 @@ class Text:
     def write(self, example: Example, labels: Mapping[str, Sequence[str]]) -> str:
         """word/LABEL word/LABEL …, several columns as word/LABEL/LABEL; of one answer for the whole, that answer."""
         if self.whole:
-            return "\t".join(value for of_column in labels.values() for value in of_column)
+            return "\t".join(one_line(value) for of_column in labels.values() for value in of_column)
         return " ".join("/".join(parts) for parts in zip(example.words, *labels.values(), strict=True))
+
+
+def one_line(text: str) -> str:
+    """A text as a line: what ends lines becomes a space, so that n items are n lines."""
+    return re.sub("\r\n|\r|\n", " ", text)
 
 
 def at_spaces(line: str) -> tuple[str, ...]:

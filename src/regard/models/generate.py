@@ -82,7 +82,7 @@ class _Steps:
         self.lengths = inputs["lengths"]
         self.memory, self.mask = model.read(inputs)
         self.cache = model.decoder.cache()
-        self.forbidden = torch.tensor(forbidden, device=self.memory.device)
+        self.forbidden = torch.tensor(forbidden, dtype=torch.long, device=self.memory.device)
 
     def __call__(self, tokens: Tensor, rows: Tensor | None, items: Tensor | None) -> Tensor:
         """(rows, pieces): log-probabilities of the next piece."""

@@ -23,12 +23,14 @@ class TextScores:
     right:       what would be right: one text, or several that are all right
     given:       how probable the model holds the first right one
     bleu_tokens: how BLEU splits texts into words, sacrebleu's name
+    asked:       the score that is wanted in any case
     """
 
     answered: Sequence[str]
     right: Sequence[tuple[str, ...]]
     given: Sequence[Given] = ()
     bleu_tokens: str = "13a"
+    asked: str = ""
 
     @property
     def items(self) -> int:
@@ -42,8 +44,8 @@ class TextScores:
     def _has(self, name: str) -> bool:
         """Whether a metric tells something here: BLEU, chrF and errors among words nothing of texts of one word."""
         if name == "perplexity":
-            return bool(self.given)
-        return self._of_words or name not in ("bleu", "chrf", "word_errors")
+            return bool(self.given) or not self.items
+        return name == self.asked or self._of_words or name not in ("bleu", "chrf", "word_errors")
 
     @cached_property
     def _of_words(self) -> bool:
@@ -58,7 +60,8 @@ class TextScores:
             return {}
         found = {}
         for name, metric in _sacrebleu(self.bleu_tokens).items():
-            metric.corpus_score(self.answered[:1], [[self.right[0][0]]])  # it knows its signature only then
+            # It knows its signature only then: how many right texts there are is part of it.
+            metric.corpus_score(list(self.answered), _side_by_side(self.right))
             found[name] = str(metric.get_signature())
         return found
 
@@ -89,10 +92,15 @@ class TextScores:
 
     def _statistics(self, name: str) -> np.ndarray:
         metric = _sacrebleu(self.bleu_tokens)[name]
-        most = max(map(len, self.right), default=1)
-        # sacrebleu takes as many right texts for each item; None where there are fewer.
-        right = [[texts[n] if n < len(texts) else None for texts in self.right] for n in range(most)]
+        right = _side_by_side(self.right)
         return np.array(metric._extract_corpus_statistics(list(self.answered), right), dtype=np.float64)
+
+
+def _side_by_side(right: Sequence[tuple[str, ...]]) -> list[list[str | None]]:
+    """The first right text of each item, the second of each, and so on, as sacrebleu takes them; None where an item has
+    fewer."""
+    most = max(map(len, right), default=1)
+    return [[texts[n] if n < len(texts) else None for texts in right] for n in range(most)]
 
 
 def _errors(answered: Sequence[str], right: Sequence[tuple[str, ...]], process: str) -> np.ndarray:

@@ -1,0 +1,278 @@
+"""Writing: what a model says step by step is what it says all at once, whoever is written beside it."""
+
+import random
+
+import pytest
+import torch
+import written
+from pairs import every_pair
+from sharp import assert_close
+
+from regard.attention import POSITIONS
+from regard.data.batching import collate
+from regard.data.example import Example
+from regard.decode import search as searching
+from regard.layers import Decoder
+from regard.layers.cache import Cache
+from regard.models.generate import PIECES_FOR_EACH, PIECES_MORE, Writer, _Steps
+from regard.models.inputs import InputPart
+
+# Every kind of position with every way to share vectors would be many: each pair of choices stands in one of them.
+KINDS = every_pair(
+    position=POSITIONS,
+    sides=written.SIDES,
+    norm=["layer", "rms", "batch"],
+    norm_place=["before", "after"],
+    key_heads=[1, 2],
+)
+
+
+def made_of(kind, **changes):
+    model = {name: value for name, value in kind.items() if name != "sides"}
+    return written.predictor(kind["sides"], model=model, **changes)
+
+
+def batch_of(made, count=5):
+    return collate([made.item(example) for example in written.given_to(made, count)], range(count))
+
+
+def steps_of(made, inputs):
+    return _Steps(made.model, written.COLUMN, inputs, ())
+
+
+def named(kind):
+    return " ".join(map(str, kind.values()))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=named)
+@torch.inference_mode()
+def test_one_step_at_a_time_equals_all_at_once(kind):
+    made = made_of(kind)
+    inputs = batch_of(made).inputs
+    together = made.model(inputs)[written.COLUMN].log_softmax(-1)
+    steps = steps_of(made, inputs)
+    for place in range(together.shape[1]):
+        found = steps(inputs["written"][:, place], None, None)
+        real = place < inputs["answers"]
+        assert_close(found[real], together[real, place])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=named)
+@torch.inference_mode()
+def test_rows_that_share_a_memory_are_as_if_each_had_its_own(kind):
+    """And beams that change places, and items that leave."""
+    made, beam = made_of(kind), 3
+    inputs = batch_of(made, 4).inputs
+    shared, alone = steps_of(made, inputs), steps_of(made, inputs)
+    alone.memory, alone.lengths = (x.repeat_interleave(beam, 0) for x in (alone.memory, alone.lengths))
+    alone.mask = made.model.input.mask({"lengths": alone.lengths})
+    draw, symbols, items, rows = random.Random(1), made.writes.end, None, None
+    left = 4
+    for place in range(5):
+        tokens = torch.tensor([draw.randrange(2, symbols) for _ in range(left * beam)])
+        one = shared(tokens, rows, items)
+        if items is not None:  # each row's own memory goes with it
+            alone.lengths = alone.lengths.view(-1, beam)[items].flatten()
+            alone.mask = made.model.input.mask({"lengths": alone.lengths})
+            alone.memory = alone.memory.unflatten(0, (-1, beam))[items].flatten(0, 1)
+            alone.cache.select_memory((items[:, None] * beam + torch.arange(beam)).flatten())
+        assert_close(one, alone(tokens, rows, None))
+        staying = [item for item in range(left) if not (place == 2 and item == 1)]
+        rows = torch.tensor([item * beam + draw.randrange(beam) for item in staying for _ in range(beam)])
+        items = torch.tensor(staying) if len(staying) < left else None
+        left = len(staying)
+
+
+@torch.inference_mode()
+def test_beams_that_change_places_take_what_they_remember_along():
+    made = written.predictor()
+    inputs = batch_of(made, 2).inputs
+    first, second = torch.tensor([2, 3, 4, 5]), torch.tensor([5, 4, 3, 2])
+    rows = torch.tensor([1, 1, 2, 2])
+    steps = steps_of(made, inputs)
+    steps(first, None, None)
+    moved = steps(second, rows, None)
+    steps = steps_of(made, inputs)
+    steps(first[rows], None, None)
+    assert_close(moved, steps(second, None, None))
+    steps = steps_of(made, inputs)
+    steps(first, None, None)
+    assert (moved - steps(second, None, None)).abs().max() > 1e-3
+
+
+# The answer for one item
+
+BEAMS = [{"beam": 1}, {"beam": 4}, {"beam": 2, "length_penalty": 3.0}]
+
+
+@pytest.fixture(params=[(sides, beam) for sides in written.SIDES for beam in BEAMS], ids=lambda p: f"{p[0]} {p[1]}")
+def predictor(request):
+    sides, beam = request.param
+    return written.predictor(sides, decode={"max_length": 11, **beam})
+
+
+def answers(made, examples):
+    return [(a.text, a.cut, a.probabilities[written.COLUMN][0]) for a in made.predict(examples)]
+
+
+def assert_same(found, wanted):
+    """The same texts, as probable; another only where two are as good as that."""
+    assert len(found) == len(wanted)
+    for (text, cut, share), (other_text, other_cut, other_share) in zip(found, wanted, strict=True):
+        assert share == pytest.approx(other_share, abs=1e-4)
+        assert (text, cut) == (other_text, other_cut)
+
+
+def alone(made, examples):
+    return [answers(made, [example])[0] for example in examples]
+
+
+def test_texts_are_not_all_alike_and_some_are_cut(predictor):
+    found = alone(predictor, written.given_to(predictor))
+    assert len({text for text, _, _ in found}) > 2
+
+
+def test_the_text_does_not_depend_on_the_batch_order_or_neighbours(predictor):
+    examples = written.given_to(predictor)
+    wanted = alone(predictor, examples)
+    for budget in (1, 37, 10_000):
+        predictor.batch_tokens = budget
+        assert_same(answers(predictor, examples), wanted)
+    order = list(range(len(examples)))
+    random.Random(1).shuffle(order)
+    found = answers(predictor, [examples[number] for number in order])
+    assert_same([found[order.index(number)] for number in range(len(order))], wanted)
+    long = Example(sum((example.words for example in examples), ()), whole=True)
+    found = answers(predictor, [long, examples[3], Example((), whole=True), long])
+    assert_same(found[1:2], wanted[3:4])
+    assert found[2] == ("", False, 1.0)
+
+
+def test_what_should_be_written_does_not_change_what_is(predictor):
+    """An example's own target only decides with whom it shares a batch."""
+    examples = written.given_to(predictor)
+    bare = [Example(example.words, whole=True) for example in examples]
+    assert_same(answers(predictor, examples), answers(predictor, bare))
+
+
+def test_the_search_s_probability_is_that_of_the_text_when_it_is_given(predictor):
+    examples = written.given_to(predictor)
+    checked = 0
+    for example, answer in zip(examples, predictor.predict(examples), strict=True):
+        (best,) = predictor.answering.search(collate([predictor.item(example)], [0]).inputs)[0]
+        told = Example(example.words, {written.COLUMN: (answer.text,)}, whole=True)
+        # Other pieces may spell the same text.
+        if best.cut or predictor.item(told).labels[written.COLUMN] != (*best.tokens, predictor.writes.end):
+            continue
+        (found,) = predictor.given([told])
+        assert found.log_probability == pytest.approx(best.log_probability, abs=1e-4)
+        assert found.pieces == len(best.tokens) + 1
+        assert best.score == pytest.approx(
+            found.log_probability / found.pieces**predictor.answering.length_penalty, abs=1e-4
+        )
+        checked += 1
+    assert checked > 3 or "sub-words" in predictor.tokenizer.kind or predictor.tokenizer.kind == "subwords"
+
+
+def test_how_probable_a_given_text_is_does_not_depend_on_neighbours(predictor):
+    examples = written.given_to(predictor)
+    wanted = [predictor.given([example])[0] for example in examples]
+    for budget in (1, 37, 10_000):
+        predictor.batch_tokens = budget
+        for one, other in zip(predictor.given(examples), wanted, strict=True):
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4) and one.pieces == other.pieces
+
+
+def test_more_texts_can_be_asked_for_than_there_are_beams():
+    made = written.predictor(decode={"max_length": 11, "beam": 1})
+    (found,) = made.answering.search(batch_of(made, 1).inputs, count=3)
+    assert len({hypothesis.tokens for hypothesis in found}) == len(found) == 3
+    assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+
+
+# How long a text may be
+
+
+def never_ending(**changes):
+    made = written.predictor(**changes)
+    (head,) = made.model.output.heads
+    head.bias.data[made.writes.end] = -1e4
+    return made
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_text_that_does_not_end_has_max_length_pieces_and_is_marked(beam):
+    made = never_ending(decode={"max_length": 7, "beam": beam})
+    for answer in made.predict(written.examples(3)):
+        assert len(answer.text) == 7 and answer.cut
+
+
+def test_without_max_length_a_text_may_be_longer_than_the_source():
+    made = never_ending()
+    for answer in made.predict(written.examples(3)):
+        assert len(answer.text) == PIECES_FOR_EACH * len(answer.words[0]) + PIECES_MORE and answer.cut
+
+
+def test_no_text_is_longer_than_there_are_learned_positions():
+    made = never_ending(model={"position": "learned", "longest": 13}, decode={"beam": 2})
+    for answer in made.predict(written.examples(3)):
+        assert len(answer.text) == 12 and answer.cut
+
+
+@pytest.mark.parametrize("sides", written.SIDES)
+def test_signs_that_stand_for_no_text_are_never_written(sides):
+    made = written.predictor(sides, decode={"max_length": 7})
+    (head,) = made.model.output.heads
+    bias = getattr(head, "bias", None)
+    bias = head.project.bias if bias is None else bias
+    bias.data[:2] += 1e3  # padding and the unknown would be the best of all
+    made.answering = Writer(**{**vars(made.answering)})
+    for hypotheses in made.answering.search(batch_of(made).inputs, count=4):
+        assert not any({0, 1} & set(hypothesis.tokens) for hypothesis in hypotheses)
+
+
+# Planted faults
+
+
+def _position_starts_anew(self, x, *given, cache=None, **others):
+    if cache is not None:
+        cache.length = 0
+    return _forward(self, x, *given, cache=cache, **others)
+
+
+_forward = Decoder.forward
+
+FAULTS = {
+    "the memory's mask is dropped": (InputPart, "mask", lambda self, inputs: None),
+    "positions begin anew at each step": (Decoder, "forward", _position_starts_anew),
+    "what is remembered stays when items leave": (Cache, "select_memory", lambda self, items: None),
+    "what is remembered stays when beams change places": (
+        Cache,
+        "select",
+        lambda self, rows: _select(self, torch.arange(len(rows)) % len(self.blocks[0].attention.keys)),
+    ),
+}
+_select = Cache.select
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_laws_find_a_planted_fault(fault, monkeypatch):
+    monkeypatch.setattr(*FAULTS[fault])
+    kind = {"position": "sinusoidal", "sides": "letters, a table of what is written"}
+    made = written.predictor(decode={"max_length": 11, "beam": 4}, model={"position": "sinusoidal"})
+    with pytest.raises((AssertionError, RuntimeError, IndexError)):
+        test_one_step_at_a_time_equals_all_at_once(kind)
+        test_the_text_does_not_depend_on_the_batch_order_or_neighbours(made)
+        test_the_search_s_probability_is_that_of_the_text_when_it_is_given(made)
+
+
+def test_the_laws_find_a_length_that_does_not_count_the_end(monkeypatch):
+    monkeypatch.setattr(
+        searching._Search,
+        "_hypothesis",
+        lambda self, tokens, total, length, cut=False: searching.Hypothesis(
+            tuple(tokens), total, total / max(1, len(tokens)) ** self.length_penalty, cut
+        ),
+    )
+    with pytest.raises(AssertionError):
+        test_the_search_s_probability_is_that_of_the_text_when_it_is_given(written.predictor(decode={"max_length": 11}))
