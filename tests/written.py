@@ -91,6 +91,9 @@ def predictor(sides: str = "letters, a table of what is written", **changes: dic
     # What was read must outweigh what was written, else all texts are alike.
     for block in made.model.decoder.blocks:
         block.cross_attention.value.weight.data.mul_(10)
+    (head,) = made.model.output.heads
+    if not isinstance(head, TiedHead):
+        head.project.weight.data.mul_(3)
     bias_of(made)[texts.end] += 0.5 * math.log(texts.end)
     sharpen(made.model)
     made.model.eval()
