@@ -64,7 +64,7 @@ def test_what_is_said_is_heard_as_the_same_number() -> None:
 def test_and_stands_before_what_is_below_a_hundred_and_nowhere_else() -> None:
     for number in range(0, END, 101):
         words = in_words(number)
-        assert not re.search(r"and (and|thousand|hundred)|and$|^and", words) and "  " not in words
+        assert not re.search(r"\band (and|thousand|hundred)\b|\band$|^and\b", words) and "  " not in words
 
 
 def test_no_number_is_in_two_parts_and_none_is_kept_back() -> None:

@@ -99,6 +99,7 @@ class TiedHead(SoftmaxHead):
         self.table = table
         self.pieces = pieces
         self.bias = nn.Parameter(torch.zeros(pieces))
+        self.register_buffer("label_weights", None, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (batch, time, width); output: (batch, time, pieces)"""
