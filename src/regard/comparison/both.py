@@ -11,8 +11,10 @@ from regard.data.example import Example
 from regard.predict import Answer
 from regard.run import Run
 from regard.scoring import Scored, right_texts, score_answers
-from regard.training.label_metric import Tally
-from regard.training.metric import METRICS, LabelScores, NumberScores, Scores, TextScores, Weights
+from regard.training.label_metric import LABEL_METRICS, Tally
+from regard.training.metric import LabelScores, NumberScores, Scores, TextScores, Weights
+from regard.training.number_metric import NUMBER_METRICS
+from regard.training.text_metric import TEXT_METRICS
 
 
 def both(run: Run, one: Scored, other: Scored) -> Scores:
@@ -40,8 +42,9 @@ def every_score(scores: Scores) -> Measure:
 
 
 def one_score(scores: Scores, name: str) -> Measure:
-    """One metric of the scores."""
-    of = METRICS[name].of
+    """One metric of the scores: exact is another of texts than of labels."""
+    kinds = ((LabelScores, LABEL_METRICS), (NumberScores, NUMBER_METRICS), (TextScores, TEXT_METRICS))
+    of = next(metrics for kind, metrics in kinds if isinstance(scores, kind))[name].of
     return lambda weights: np.array([of(scores, weights)])
 
 
