@@ -41,7 +41,7 @@ ROWS = (
     ("folder", "scoring"),
     ("run", "init", "doctor", "runs", "results"),
     ("experiment",),
-    ("demo",),
+    ("demo", "comparison"),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -145,7 +145,9 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("words", [[], ["train"], ["predict"], ["init"], ["look"], ["runs"], ["doctor"], ["evaluate"]])
+@pytest.mark.parametrize(
+    "words", [[], ["train"], ["predict"], ["init"], ["look"], ["runs"], ["doctor"], ["evaluate"], ["compare"]]
+)
 def test_help_does_not_import_torch(words):
     code = f"""
 import sys
