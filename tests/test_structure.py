@@ -11,13 +11,13 @@ from sacrebleu.metrics.bleu import BLEU
 
 import regard
 from regard.attention import NORMALIZERS, POSITIONS, SCORES
-from regard.build import ENCODERS
+from regard.build import DECODERS, ENCODERS
 from regard.data.dividing import DIVISIONS
 from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.text import SPLITS
 from regard.data.tokenizer import TOKENIZERS, WordCharacterTokenizer
-from regard.layers import ACTIVATIONS, NORMS, QUERY_KEY_NORMS
+from regard.layers import ACTIVATIONS, CELLS, DILATIONS, DIRECTIONS, NORMS, QUERY_KEY_NORMS
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
 from regard.models.gather import POOLINGS
@@ -38,7 +38,7 @@ ROWS = (
     ("predict", "machine"),
     ("look", "training"),
     ("build", "corpus"),
-    ("folder", "scoring"),
+    ("folder", "scoring", "matching"),
     ("run", "init", "doctor", "runs", "results"),
     ("experiment",),
     ("demo", "comparison"),
@@ -57,6 +57,10 @@ TABLES = {
     "data.scheme": FILE_SCHEMES,
     "output.scheme": SCHEMES,
     "model.encoder": ENCODERS,
+    "model.decoder": DECODERS,
+    "model.dilations": DILATIONS,
+    "model.cell": CELLS,
+    "model.directions": DIRECTIONS,
     "model.activation": ACTIVATIONS,
     "model.score": SCORES,
     "model.normalizer": NORMALIZERS,

@@ -9,13 +9,21 @@ from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Re
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
     """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *_unused(recipe), *_metric(recipe)]
+    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *unused(recipe), *_metric(recipe)]
 
 
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
     found = []
     model, train = recipe.model, recipe.train
-    if model.encoder == "attention":
+    if model.encoder == "recurrent" and model.directions == "both" and model.width < 2:
+        found.append(
+            (
+                "model.directions",
+                f"model.width is {model.width}, which two directions cannot share; use width = 2 or more, or "
+                "directions = forward",
+            )
+        )
+    if _attends(recipe):
         if model.head_width is None and model.width % model.heads:
             fitting = [n for n in range(1, model.width + 1) if model.width % n == 0 and n <= 2 * model.heads]
             below = model.width // model.heads * model.heads
@@ -56,7 +64,7 @@ def _sequences(recipe: Recipe) -> list[tuple[str, str]]:
             (
                 "model.encoder",
                 f"model.encoder is {recipe.model.encoder}, but a text is written by attention to what was read; "
-                "use attention",
+                "use attention, convolution or recurrent",
             )
         )
     tokens = (recipe.input.tokens, recipe.output.tokens)
@@ -118,15 +126,20 @@ def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     return []
 
 
-# Settings of attention, and of what is written.
+# Settings of attention, of where things are in it, and of what is written.
 _ATTENTION = (
-    "heads head_width key_heads value_width projections query_key_norm score normalizer scale position longest "
-    "distance turned window attention_dropout"
+    "heads head_width key_heads value_width projections query_key_norm score normalizer scale attention_dropout"
 )
+_POSITION = "position longest distance turned"
 _WRITTEN = "tokens size minimum_count lowercase normalize share bleu_tokens"
 
 
-def _unused(recipe: Recipe) -> list[tuple[str, str]]:
+def _attends(recipe: Recipe) -> bool:
+    """Whether there is attention anywhere: what writes attends to what was read, whatever else it does."""
+    return recipe.model.encoder == "attention" or recipe.task.kind == "seq2seq"
+
+
+def unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     found: dict[str, str] = {}
     for section, names, used, reason in (*_by_task(recipe), *_by_data(recipe), *_by_part(recipe)):
@@ -146,7 +159,7 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     written, reason = kind == "seq2seq", f"task.kind = {kind}"
     yield "model", "pooling towers", kind in POOLED_TASKS, reason
     yield "input", "shared_words", kind in POOLED_TASKS, reason
-    yield "model", "decoder_depth", written, reason
+    yield "model", "decoder decoder_depth", written, reason
     yield "output", _WRITTEN, written, reason
     yield "output", "crf scheme", kind == "label", reason
     yield "decode", " ".join(DecodeSettings.model_fields), written, reason
@@ -176,7 +189,7 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     has_words, reason = tokens in ("words", "words+characters"), f"input.tokens = {tokens}"
     yield "input", "minimum_count lowercase word_width pretrained shared_words", has_words, reason
     yield "input", "character_width filters", tokens == "words+characters", reason
-    yield "model", _ATTENTION, model.encoder == "attention", f"model.encoder = {model.encoder}"
+    yield from _by_kind(recipe)
     yield "model", "head_width key_heads value_width", model.projections, "model.projections = false"
     position = f"model.position = {model.position}"
     yield "model", "longest", model.position in ("learned", "floater"), position
@@ -186,3 +199,18 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     yield "output", "size normalize", output.share != "all", "output.share = all"
     yield "decode", "length_penalty", recipe.decode.beam > 1, "decode.beam = 1"
     yield "train", "label_smoothing class_weights", not output.crf, "output.crf = true"
+
+
+def _by_kind(recipe: Recipe) -> Iterator[Rule]:
+    """What only some kinds of encoder and decoder use."""
+    model = recipe.model
+    encoder = f"model.encoder = {model.encoder}"
+    kinds, reason = {model.encoder}, encoder
+    if recipe.task.kind == "seq2seq":
+        kinds, reason = {model.encoder, model.decoder}, f"{encoder} and model.decoder = {model.decoder}"
+    yield "model", _ATTENTION, _attends(recipe), encoder
+    yield "model", _POSITION, "attention" in kinds, reason
+    yield "model", "window", model.encoder == "attention", encoder
+    yield "model", "kernel dilations", "convolution" in kinds, reason
+    yield "model", "cell", "recurrent" in kinds, reason
+    yield "model", "directions", model.encoder == "recurrent", encoder
