@@ -22,6 +22,7 @@ from sharp import (
     draw,
     numpy,
     position_of,
+    stir,
     weights_of,
 )
 from torch import Tensor, nn
@@ -98,7 +99,7 @@ def one_step_at_a_time_equals_all_at_once(decoder: Decoder, chunks: Sequence[int
 
 def the_encoder_equals_the_reference(position: str) -> None:
     """The position kind is the paper's: the encoder gives what the reference gives."""
-    encoder = attention_encoder(position=position).double()
+    encoder = stir(attention_encoder(position=position)).double()
     x = draw(BATCH, KEYS, WIDTH, dtype=torch.float64)
     with torch.no_grad():
         found = encoder(x, Mask.lengths(torch.tensor(LENGTHS)))

@@ -121,14 +121,14 @@ def relu_weights(scores: Array, allowed: Array | None = None) -> Array:
 
 
 def sigmoid_weights(scores: Array, allowed: Array | None = None) -> Array:
-    """σ(s_i − log n) of n keys. Source: Ramapuram et al. 2024, arXiv:2409.04431, section 3."""
+    """σ(s_i − log n) of n keys. Source: Ramapuram et al. 2024, arXiv:2409.04431, with b = −log n."""
     return by_row(scores, allowed, lambda row: 1 / (1 + np.exp(-(row - math.log(len(row))))))
 
 
 def summing_to_one(row: Array, weigh: Callable[[Array], Array]) -> Array:
     """weigh(row − τ) with the τ that makes the sum 1, found by halving an interval."""
     low, high = row.max() - 2.0, row.max()
-    for _ in range(200):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if weigh(row - middle).sum() > 1 else (low, middle)
     return weigh(row - low)

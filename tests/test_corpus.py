@@ -336,6 +336,16 @@ def test_labels_that_break_the_files_scheme_are_named_or_left_out(tmp_path: Path
     assert len(said) == 1 and f"left out: {tmp_path}/{words}" in said[0]
 
 
+def test_where_no_example_is_left_the_first_fault_is_told_and_no_other(tmp_path: Path) -> None:
+    given = labelled(tmp_path, "a B-X\n\nb B-X\n\nc B-X\n", scheme="IOB1", on_error="skip")
+    said: list[str] = []
+    with pytest.raises(
+        DataError, match=r"^none of 3 examples can be learnt or scored; the first: .*a\.conll:1, word 1"
+    ):
+        read_part(given, given.data.train, said.append)
+    assert said == []
+
+
 # Set aside
 
 
@@ -347,7 +357,7 @@ def table_of(folder: Path, rows: int) -> str:
 
 
 def divided(folder: Path, said: list[str], rows: int = 97, **data: Any) -> Any:
-    given = {"train": table_of(folder, rows), "source": "text", "target": "y", **data}
+    given: dict[str, Any] = {"train": table_of(folder, rows), "source": "text", "target": "y", **data}
     return read_corpus(recipe_from({"task": {"kind": "classify"}, "data": given}), said.append)
 
 
@@ -390,6 +400,14 @@ def test_the_column_that_parts_is_asked_of_train_alone(tmp_path: Path) -> None:
     assert len(corpus.test) == 1 and corpus.dev
     with pytest.raises(DataError, match=r"a\.tsv.*there is no column whom; the columns are text, y, who"):
         divided(tmp_path, [], **{**data, "split_column": "whom"})
+
+
+def test_where_one_column_is_named_every_file_has_a_header(tmp_path: Path) -> None:
+    (tmp_path / "test.tsv").write_text("text\ty\nno one\tx\n", encoding="utf-8")
+    data = {"split": 0.4, "split_by": "column", "split_column": "who", "test": str(tmp_path / "test.tsv")}
+    corpus = divided(tmp_path, [], source=1, target=2, **data)
+    assert [example.words for example in corpus.test] == [("no", "one")]
+    assert len(corpus.train) + len(corpus.dev) == 97
 
 
 def test_json_lines_have_groups_too(tmp_path: Path) -> None:

@@ -1,12 +1,17 @@
 """Every command and piece of Python in the README and in docs/ is run, in the order in which a reader meets it."""
 
+import contextlib
 import gzip
+import io
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from test_cli import regard
+
+from regard.recipe import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "README.zh.md")
@@ -37,9 +42,10 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("reader")
 
 
-def test_the_commands_of_the_readme_do_what_it_says(folder):
+def run_all(page, folder):
+    """Run a page's commands, one after the other; gives them."""
     ran = []
-    for command, output in commands("README.md"):
+    for command, output in commands(page):
         text, _, words = command.partition(" | ") if " | " in command else ("", "", command)
         arguments = shlex.split(words)
         assert arguments[0] == "regard"
@@ -51,7 +57,17 @@ def test_the_commands_of_the_readme_do_what_it_says(folder):
         for line in output:
             assert line in found.out.splitlines(), f"{command} printed {found.out}"
         ran.append(command)
-    assert ran[0] == "regard demo" and len(ran) >= 7
+    return ran
+
+
+def test_the_commands_of_the_readme_do_what_it_says(folder):
+    ran = run_all("README.md", folder)
+    assert ran[0] == "regard demo" and len(ran) >= 9
+
+
+def test_the_commands_of_the_guide_run(folder):
+    """After the demo, whose files they use."""
+    assert len(run_all("docs/guide.md", folder)) >= 13
 
 
 def test_the_python_of_the_readme_runs(folder, monkeypatch):
@@ -77,10 +93,11 @@ def test_the_demo_keeps_its_promises(folder):
     assert not {s.words for s in parts["train"]} & {s.words for s in parts["test"]}
 
 
-def test_the_chinese_readme_has_the_same_commands_and_code():
+@pytest.mark.parametrize("pages", [PAGES, ("docs/guide.md", "docs/guide.zh.md")], ids=("readme", "guide"))
+def test_the_chinese_page_has_the_same_commands_and_code(pages):
     english, chinese = (
         [(language, [re.sub(r"#.*", "", line).rstrip() for line in lines]) for language, lines in blocks(page)]
-        for page in PAGES
+        for page in pages
     )
     assert english == chinese
 
@@ -115,6 +132,28 @@ def test_the_commands_of_the_results_run(shared_data, tmp_path):
         assert found.status == 0, f"{line}: {found.err}"
         ran.append(line)
     assert len(ran) >= 10
+
+
+def test_the_examples_of_the_page_on_attention_print_what_it_shows():
+    names, shown = {}, 0
+    for (language, lines), (after, printed) in pairwise(blocks("docs/attention.md")):
+        if language == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile("\n".join(lines), "docs/attention.md", "exec"), names)
+            assert after == "text" and [line.rstrip() for line in out.getvalue().splitlines()] == printed
+            shown += 1
+    assert shown >= 10
+
+
+def test_the_page_on_attention_names_everything_that_can_be_chosen():
+    text = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
+    for setting in ("model.score", "model.normalizer", "model.position"):
+        assert setting in text
+        for name in NAMES[setting]:
+            assert f"\n| `{name}` |" in text, name
+    for made in ("lengths", "keys", "causal", "window", "prefix", "blocks", "allowed"):
+        assert f"\n| `Mask.{made}(" in text, made
 
 
 @pytest.mark.parametrize("page", [*PAGES, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])

@@ -165,7 +165,7 @@ def test_shared_vectors_are_one_tensor_and_scores_the_same_bit_for_bit_after_loa
     loaded = load_model(tmp_path / "run").predictor
     (head,) = loaded.model.output.heads
     share = recipe.output.share
-    assert (share != "none") == (getattr(head, "table", None) is loaded.model.written.table)
+    assert (share != "none") == (getattr(head.project, "table", None) is loaded.model.written.table)
     if share == "all":
         assert loaded.model.input.pieces.table is loaded.model.written.table
     inputs = collate([made.item(example) for example in written.given_to(made, 5)], range(5)).inputs
@@ -175,7 +175,7 @@ def test_shared_vectors_are_one_tensor_and_scores_the_same_bit_for_bit_after_loa
     # A step of learning moves both sides of what is shared.
     if share == "all":
         loaded.model.written.table.weight.data.add_(1)
-        assert torch.equal(loaded.model.input.pieces.table.weight, head.table.weight)
+        assert torch.equal(loaded.model.input.pieces.table.weight, head.project.table.weight)
 
 
 def test_a_tensor_that_is_missing_or_too_many_is_named(tmp_path):

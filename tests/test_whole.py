@@ -183,7 +183,11 @@ def test_json_has_one_class_and_how_sure_the_model_is(classified):
 
 def test_evaluate_prints_each_class_and_keeps_the_answers(classified):
     found = regard("evaluate", "runs/recipe", "test.tsv", folder=classified)
-    assert found.status == 0 and found.out.startswith("accuracy\t") and "class\tcount\tprecision" in found.out
+    assert (
+        found.status == 0
+        and found.out.startswith("score\tvalue\tlow\thigh\naccuracy\t")
+        and "class\tcount\tprecision" in found.out
+    )
     kept = (classified / "runs" / "recipe" / "evaluate" / "test.tsv").read_text().splitlines()
     assert kept[0] == "text\tclass\tclass answered" and len(kept) == 42
     for line, row in zip(kept[1:], (classified / "test.tsv").read_text().splitlines()[1:], strict=True):
@@ -366,7 +370,7 @@ def test_one_line_in_is_one_number_out(regressed):
 
 def test_evaluate_keeps_the_numbers_beside_the_data(regressed):
     found = regard("evaluate", "runs/recipe", "test.tsv", folder=regressed)
-    assert [line.split("\t")[0] for line in found.out.splitlines()] == ["pearson", "spearman", "rmse"]
+    assert [line.split("\t")[0] for line in found.out.splitlines()] == ["score", "pearson", "spearman", "rmse"]
     kept = (regressed / "runs" / "recipe" / "evaluate" / "test.tsv").read_text().splitlines()
     assert kept[0] == "text\tworth\tworth answered" and len(kept) == 42
     assert all(abs(float(line.split("\t")[1]) - float(line.split("\t")[2])) < 5 for line in kept[1:])
@@ -456,7 +460,10 @@ FAULTS = {
         ["data.format=conllu"],
         "unknown data.format of one target for the whole conllu; known: tsv",
     ),
-    "a task that is not there": (["task.kind=regres"], "must be one of label, classify, regress; did you mean regress"),
+    "a task that is not there": (
+        ["task.kind=regres"],
+        "must be one of label, classify, regress, seq2seq; did you mean regress",
+    ),
 }
 
 

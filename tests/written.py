@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.build import build, learn
 from regard.data.example import Example, Place
 from regard.data.target import Texts
-from regard.models.outputs import TiedHead
+from regard.models.outputs import TiedProjection
 from regard.predict import Predictor
 from regard.recipe import Recipe, recipe_from
 
@@ -92,7 +92,7 @@ def predictor(sides: str = "letters, a table of what is written", **changes: dic
     for block in made.model.decoder.blocks:
         block.cross_attention.value.weight.data.mul_(10)
     (head,) = made.model.output.heads
-    if not isinstance(head, TiedHead):
+    if not isinstance(head.project, TiedProjection):
         head.project.weight.data.mul_(3)
     bias_of(made)[texts.end] += 0.5 * math.log(texts.end)
     sharpen(made.model)
@@ -103,8 +103,7 @@ def predictor(sides: str = "letters, a table of what is written", **changes: dic
 def bias_of(made: Predictor) -> Tensor:
     """(pieces,), what is added to the scores of each piece, wherever it is written."""
     (head,) = made.model.output.heads
-    bias = head.bias if isinstance(head, TiedHead) else head.project.bias
-    return bias.data
+    return head.project.bias.data
 
 
 def given_to(made: Predictor, count: int = 23, seed: int = 1) -> list[Example]:

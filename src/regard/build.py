@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.attention.normalizer import NORMALIZERS
+from regard.attention.normalizer import NORMALIZERS, Normalizer
 from regard.attention.position import POSITIONS, Position, Sizes
-from regard.attention.score import SCORES
+from regard.attention.score import SCORES, Score
 from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
 from regard.data.target import Classes, Numbers, Target, Texts, written_words
@@ -33,20 +33,21 @@ from regard.layers import (
     PointwiseEncoder,
 )
 from regard.models.answering import best_of_each
-from regard.models.gather import POOLINGS, EachWord
+from regard.models.gather import POOLINGS, Compared, EachWord, Together
 from regard.models.generate import Writer
 from regard.models.inputs import (
     Affixes,
     Embedding,
     InputPart,
     LetterPatterns,
+    MarkedInput,
     PieceInput,
     ScaledEmbedding,
     WordCharacterInput,
     WordInput,
 )
 from regard.models.model import EncoderDecoderModel, EncoderModel
-from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedHead
+from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedProjection
 from regard.predict import Predictor
 from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
 
@@ -113,17 +114,21 @@ def build(
             assert isinstance(texts, Texts)
             writing = _encoder_decoder(recipe, tokenizer, column, texts, code)
             return Predictor(writing, tokenizer, targets, _writer(recipe, writing, column, texts), budget, whole)
-        model = EncoderModel(
-            input=_input(recipe, tokenizer),
-            encoder=ENCODERS[recipe.model.encoder](recipe.model, code),
-            gather=POOLINGS[recipe.model.pooling](recipe.model.width)
-            if recipe.task.kind in POOLED_TASKS
-            else EachWord(),
-            output=Heads(
-                list(targets), [_head(recipe, target) for target in targets.values()], dropout=recipe.model.dropout
-            ),
-        )
-    return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole)
+        input, encoder = _input(recipe, tokenizer), ENCODERS[recipe.model.encoder](recipe.model, code)
+        gather = _gather(recipe)
+        heads = [_head(recipe, target, gather.width) for target in targets.values()]
+        output = Heads(list(targets), heads, dropout=recipe.model.dropout)
+        model = EncoderModel(input, encoder, gather, output)
+    apart, marked = recipe.model.towers, recipe.input.shared_words
+    return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole, apart, marked)
+
+
+def _gather(recipe: Recipe) -> EachWord | Together | Compared:
+    model = recipe.model
+    if recipe.task.kind not in POOLED_TASKS:
+        return EachWord(model.width)
+    pool = POOLINGS[model.pooling](model.width)
+    return Compared(pool, model.width) if model.towers else Together(pool, model.width)
 
 
 def _encoder_decoder(
@@ -132,13 +137,13 @@ def _encoder_decoder(
     settings, share = recipe.model, recipe.output.share
     written = ScaledEmbedding(texts.start + 1, settings.width)
     table = written.table if share == "all" else None
-    head = SoftmaxHead(settings.width, texts.end + 1) if share == "none" else TiedHead(written.table, texts.end + 1)
+    tied = None if share == "none" else TiedProjection(written.table, texts.end + 1)
     return EncoderDecoderModel(
         input=_input(recipe, tokenizer, table),
         encoder=ENCODERS[settings.encoder](settings, code),
         written=written,
         decoder=_decoder(settings, code),
-        output=Heads([column], [head]),
+        output=Heads([column], [SoftmaxHead(settings.width, texts.end + 1, tied)]),
     )
 
 
@@ -158,7 +163,7 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
             )
             for _ in range(depth)
         ],
-        position=_position(model, code, depth),
+        position=_position(model, code, depth, causal=True),
         norm=_last_norm(model),
         dropout=model.dropout,
     )
@@ -166,6 +171,11 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
 
 def _input(recipe: Recipe, tokenizer: Tokenizer, table: nn.Embedding | None = None) -> InputPart:
     """table: vectors of pieces that are shared with what is written"""
+    read = _read(recipe, tokenizer, table)
+    return MarkedInput(read, recipe.model.width) if recipe.input.shared_words else read
+
+
+def _read(recipe: Recipe, tokenizer: Tokenizer, table: nn.Embedding | None) -> InputPart:
     given, width, sizes = recipe.input, recipe.model.width, tokenizer.sizes()
     if "pieces" in sizes:
         return PieceInput(ScaledEmbedding(sizes["pieces"], width, dropout=given.dropout, table=table))
@@ -183,7 +193,7 @@ def _attention_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
             EncoderBlock(_attention(model, code), _feed_forward(model), _add_norm(model), _add_norm(model))
             for _ in range(model.depth)
         ],
-        position=_position(model, code, model.depth),
+        position=_position(model, code, model.depth, causal=False),
         norm=_last_norm(model),
         dropout=model.dropout,
         window=(model.window[0], model.window[1]) if model.window else None,
@@ -211,26 +221,26 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
         project=model.projections,
         query_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
         key_norm=QUERY_KEY_NORMS[model.query_key_norm](_head_width(model)),
-        score=_named(model.score, SCORES, code).sized(model.heads, _head_width(model), model.scale),
-        normalizer=_named(model.normalizer, NORMALIZERS, code)(),
+        score=_kind(model.score, SCORES, Score, code).sized(model.heads, _head_width(model), model.scale),
+        normalizer=_kind(model.normalizer, NORMALIZERS, Normalizer, code)(),
         scale=model.scale,
         dropout=model.attention_dropout,
     )
 
 
-def _position(model: ModelSettings, code: Path | None, depth: int) -> Position:
+def _position(model: ModelSettings, code: Path | None, depth: int, *, causal: bool) -> Position:
     sizes = Sizes(
         width=model.width,
         heads=model.heads,
         head_width=_head_width(model),
         value_width=model.value_width,
         depth=depth,
+        causal=causal,
         longest=model.longest,
         distance=model.distance,
         turned=model.turned,
     )
-    position = _named(model.position, POSITIONS, code).sized(sizes)
-    assert isinstance(position, Position)
+    position: Position = _kind(model.position, POSITIONS, Position, code).sized(sizes)
     return position
 
 
@@ -251,18 +261,18 @@ def _last_norm(model: ModelSettings) -> nn.Module:
     return NORMS[model.norm if model.norm_place == "before" else "none"](model.width)
 
 
-def _head(recipe: Recipe, target: Target) -> Head:
+def _head(recipe: Recipe, target: Target, width: int) -> Head:
     if isinstance(target, Numbers):
-        return NumberHead(recipe.model.width)
+        return NumberHead(width)
     if isinstance(target, Classes):
-        return ClassesHead(recipe.model.width, len(target.names))
+        return ClassesHead(width, len(target.names))
     assert isinstance(target, Labels)
     labels = target
     if not recipe.output.crf:
-        return SoftmaxHead(recipe.model.width, len(labels))
+        return SoftmaxHead(width, len(labels))
     follows, names = SCHEMES[recipe.output.scheme], labels.names
     return CrfHead(
-        recipe.model.width,
+        width,
         len(labels),
         allowed=torch.tensor([[follows(before, label) for label in names] for before in names]),
         begins=torch.tensor([follows(None, label) for label in names]),
@@ -274,6 +284,14 @@ def _named(name: str, table: Mapping[str, Any], code: Path | None) -> Any:
     """What a table has under that name, or file:Class of the user's own."""
     file, colon, attribute = name.partition(":")
     return _own(file, attribute, code) if colon else table[name]
+
+
+def _kind(name: str, table: Mapping[str, Any], base: type, code: Path | None) -> Any:
+    """The same, where it must be of a kind."""
+    kind = _named(name, table, code)
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise FolderError(f"{name} is no {base.__name__}; derive it from regard.attention.{base.__name__}")
+    return kind
 
 
 def _own(file: str, attribute: str, code: Path | None) -> Any:
@@ -302,6 +320,7 @@ def load_pretrained(predictor: Predictor, path: str | Path, encoding_errors: str
     from regard.data.vectors import read_vectors
 
     tokenizer, input = predictor.tokenizer, predictor.model.input
+    input = input.read if isinstance(input, MarkedInput) else input
     assert isinstance(tokenizer, WordTokenizer) and isinstance(input, WordInput)
     table = input.words.table
     assert isinstance(table, nn.Embedding)

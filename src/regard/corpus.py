@@ -118,16 +118,20 @@ def read_beside(
 def _checked(recipe: Recipe, examples: list[Example], say: Say) -> list[Example]:
     """The examples with their labels as they are learnt; the first that cannot be is named, or with on_error = "skip"
     left out."""
-    checked = []
+    checked, faults = [], []
     for example in examples:
         try:
             labels = {column: _learnt(recipe, of_column, example) for column, of_column in example.labels.items()}
         except DataError as error:
             if recipe.data.on_error == "stop":
                 raise DataError(f'{error} (data.on_error = "skip" leaves such out)') from None
-            say(f"left out: {error}")
+            faults.append(error)
             continue
         checked.append(replace(example, labels=labels))
+    if faults and not checked:
+        raise DataError(f"none of {len(examples)} examples can be learnt or scored; the first: {faults[0]}")
+    for fault in faults:
+        say(f"left out: {fault}")
     return checked
 
 
@@ -182,7 +186,7 @@ def reader_of(
             data.source,
             data.target,
             split=splitter(recipe),
-            header=data.header,
+            header=True if data.header is None and isinstance(data.split_column, str) else data.header,
             group=data.split_column if grouped else None,
             predicting=predicting,
             encoding_errors=data.encoding_errors,
@@ -298,7 +302,7 @@ def _split(
 
 def _set_aside(recipe: Recipe, examples: Sequence[Example], say: Say) -> Sequence[Sequence[Example]]:
     """What is left to learn from, and what is set aside for dev, or for dev and test."""
-    data, classes = recipe.data, recipe.task.kind == "classify"
+    data, classes = recipe.data, recipe.task.kind == "classify" and recipe.data.separator is None
     found = divide(examples, data.split, by=data.split_by, seed=recipe.train.seed, classes=classes)
     counts = " and ".join(str(len(part)) for part in found[1:])
     how = {

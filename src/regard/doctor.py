@@ -61,7 +61,7 @@ def examine_pairs(paths: Sequence[str]) -> list[str]:
 
 
 def _describe_pairs(pairs: Sequence[Example]) -> list[str]:
-    texts = [(pair, " ".join(pair.words), " ".join(pair.labels[TARGET][0].split())) for pair in pairs]  # type: ignore[union-attr]
+    texts = [(pair, " ".join(pair.words), " ".join(str(pair.labels[TARGET][0]).split())) for pair in pairs]
     readings: dict[str, set[str]] = defaultdict(set)
     for _, source, target in texts:
         readings[source].add(target)

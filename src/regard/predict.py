@@ -12,7 +12,8 @@ import torch
 from regard.data.batching import Item, batches
 from regard.data.example import Example
 from regard.data.target import Certainty, Target, Texts
-from regard.data.tokenizer import Tokenizer
+from regard.data.tokenizer import Encoded, Tokenizer
+from regard.data.vocabulary import SEPARATOR
 from regard.errors import DataError, ShapeError
 from regard.models.answering import Answered, Answering
 from regard.models.generate import Writer
@@ -76,6 +77,8 @@ class Predictor:
 
     answering: what the model answers to a batch
     whole:     whether there is one answer for the whole example, and not one for each word
+    apart:     whether the texts of an example are read apart
+    marked:    whether words are marked that stand in another of its texts too
     """
 
     model: EncoderModel | EncoderDecoderModel
@@ -84,6 +87,8 @@ class Predictor:
     answering: Answering
     batch_tokens: int
     whole: bool = False
+    apart: bool = False
+    marked: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -113,12 +118,15 @@ class Predictor:
             if column in example.labels
         }
         text = next(iter(labels.values()), ()) if writes else ()
+        encoded = self.tokenizer.encode(words)
         return Item(
-            encoded=self.tokenizer.encode(words),
+            encoded=encoded,
             labels=labels,
             words=len(words),
             answers=len(text) if writes else 1 if self.whole else len(example.words),
             written=(writes.start, *map(int, text[:-1])) if writes and text else (),
+            texts=texts_of(words, encoded) if self.apart else (),
+            shared=shared_words(words) if self.marked else (),
         )
 
     def predict(self, examples: Iterable[Example]) -> Iterator[Answer]:
@@ -218,6 +226,25 @@ class Predictor:
         finally:
             self.model.train(training)
         return found
+
+
+def texts_of(words: Sequence[str], encoded: Encoded) -> tuple[int, ...]:
+    """Which of the joined texts each vector belongs to, counted from 0; what parts two texts belongs to none (-1)."""
+    texts, number = [], 0
+    for word in words:
+        texts.append(-1 if word == SEPARATOR else number)
+        number += word == SEPARATOR
+    return tuple(texts[word] for word in encoded.word_of_piece) if encoded.pieces else tuple(texts)
+
+
+def shared_words(words: Sequence[str]) -> tuple[int, ...]:
+    """Whether each word stands in another of the joined texts too, whatever its case; what parts them does not."""
+    texts = texts_of(words, Encoded())
+    found: dict[str, set[int]] = {}
+    for word, text in zip(words, texts, strict=True):
+        if text >= 0:
+            found.setdefault(word.lower(), set()).add(text)
+    return tuple(int(text >= 0 and len(found[word.lower()]) > 1) for word, text in zip(words, texts, strict=True))
 
 
 @dataclass(frozen=True)

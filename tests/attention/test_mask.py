@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference
 import torch
-from sharp import BATCH, HEADS, KEYS, assert_moved, case, masks, numpy
+from sharp import BATCH, HEADS, KEYS, assert_close, assert_moved, case, draw, masks, numpy
 
 from regard.attention import Mask, attend
 from regard.errors import ShapeError
@@ -75,6 +75,66 @@ def test_the_picture_shows_who_may_look_at_whom():
     assert Mask.window(1, 0).picture(3) == "#..\n##.\n.##"
     assert Mask.lengths(torch.tensor([2, 3])).picture(2, 3) == "##.\n##."
     assert (Mask.causal() & Mask.keys(torch.tensor([[False, True, True]]))).picture(3) == "...\n.#.\n.##"
+
+
+def test_the_picture_shows_a_prefix_blocks_and_a_later_chunk():
+    assert Mask.prefix(2).picture(4) == "##..\n##..\n###.\n####"
+    assert Mask.prefix(0).picture(3) == Mask.causal().picture(3)
+    assert Mask.blocks(torch.tensor([5, 5, 9])).picture(3) == "##.\n##.\n..#"
+    assert (Mask.causal() & Mask.blocks(torch.tensor([0, 0, 1, 1]))).picture(4) == "#...\n##..\n..#.\n..##"
+    assert Mask.causal().picture(2, 5, start=3) == "####.\n#####"
+    assert Mask.prefix(4).picture(2, 5, start=1) == "####.\n####."
+
+
+def test_several_sequences_in_one_row_get_what_each_gets_alone():
+    """With the positions of each, packed or not makes no difference."""
+    lengths = (3, 1, 4)
+    x = draw(1, HEADS, sum(lengths), 5, dtype=torch.float64)
+    ids = torch.repeat_interleave(torch.tensor([7, 2, 5]), torch.tensor(lengths))
+    for extra in (None, Mask.causal(), Mask.window(1, 1)):
+        packed = attend(x, x, x, mask=Mask.blocks(ids) & extra)
+        for one, found in zip(x.split(lengths, 2), packed.split(lengths, 2), strict=True):
+            assert_close(found, attend(one, one, one, mask=extra), 1e-12)
+
+
+def test_blocks_of_two_kinds_both_count():
+    one, other = torch.tensor([0, 0, 0, 1]), torch.tensor([[3, 3, 4, 4], [3, 3, 3, 3]])
+    both = (Mask.blocks(one) & Mask.blocks(other)).dense(torch.arange(4)[None], torch.arange(4)[None])
+    same = (one[:, None] == one) & (other[:, :, None] == other[:, None])
+    assert torch.equal(both[:, 0], same)
+
+
+def test_of_two_prefixes_the_shorter_counts():
+    assert (Mask.prefix(3) & Mask.prefix(torch.tensor([2, 3]))).picture(4) == Mask.prefix(2).picture(4)
+
+
+@pytest.mark.parametrize("name", OFFSET_MASKS)
+def test_the_mask_of_some_heads_is_these_heads_of_the_mask(name):
+    mask, _ = OFFSET_MASKS[name]
+    if mask is not None:
+        queries, keys = torch.arange(2, KEYS)[None], torch.arange(KEYS)[None]
+        dense = mask.of_heads(torch.tensor([1])).dense(queries, keys).expand(BATCH, 1, 5, KEYS)
+        assert (numpy(dense) == written_out(mask, queries, keys)[:, [1]]).all()
+
+
+def test_blocks_and_prefixes_that_are_no_whole_numbers_are_refused():
+    for ids in (torch.tensor([0.0, 1.0]), torch.tensor([True, False]), torch.zeros(2, 3, 4, dtype=torch.long)):
+        with pytest.raises(ShapeError, match=r"blocks are whole numbers, \(time,\) or \(batch, time\), not \("):
+            Mask.blocks(ids)
+    for first in (torch.tensor([1.0]), torch.tensor([[1]]), torch.tensor([True])):
+        with pytest.raises(ShapeError, match="a prefix is a whole number, or one for each row, not"):
+            Mask.prefix(first)
+
+
+def test_blocks_of_other_elements_are_refused_in_words():
+    mask, queries, keys = Mask.blocks(torch.arange(5)), torch.arange(3)[None], torch.arange(5)[None]
+    with pytest.raises(
+        ShapeError, match=r"the blocks of \(5, 5\) .*but there are \(3, 5\); Mask.blocks\(ids, queries\)"
+    ):
+        mask.dense(queries, keys)
+    assert Mask.blocks(torch.arange(5), torch.arange(3)).dense(queries, keys).shape == (1, 1, 3, 5)
+    with pytest.raises(ShapeError, match=r"two masks know blocks of \(1, 5\) and \(1, 7\)"):
+        mask & Mask.blocks(torch.arange(7))
 
 
 def test_real_positions_are_those_that_are_no_padding():

@@ -67,6 +67,15 @@ def test_weights_sum_to_one_where_anything_may_be_seen(name):
 
 
 @pytest.mark.parametrize("name", NORMALIZERS)
+def test_a_score_that_is_no_number_is_not_lost_unless_it_is_hidden(name):
+    scores = torch.tensor([[1.0, float("nan"), 2.0], [1.0, 0.5, 2.0]])
+    weights = NORMALIZERS[name]()(scores)
+    assert weights[0].isnan().any() and weights[1].isfinite().all()
+    hidden = NORMALIZERS[name]()(scores, torch.tensor([True, False, True]))
+    assert hidden.isfinite().all() and (hidden[:, 1] == 0).all() and torch.equal(hidden[0], hidden[1])
+
+
+@pytest.mark.parametrize("name", NORMALIZERS)
 def test_a_mask_with_one_column_for_all_keys_is_the_mask_written_out(name):
     allowed = torch.tensor([True, False, True, True, False])[:, None]
     part = NORMALIZERS[name]()

@@ -156,6 +156,12 @@ def test_other_kinds_have_learned_numbers_of_each_block(name):
     assert counts[1] == 2 * counts[0] and counts[2] == 5 * counts[0]
 
 
+@pytest.mark.parametrize("name", ["floater", "shaw", "quadratic"])
+def test_a_stack_of_more_blocks_than_a_position_was_made_for_is_refused(name):
+    with pytest.raises(ShapeError, match="the position was made for 2 blocks, but the stack has more; make it with"):
+        position_of(name, depth=2).at(2)
+
+
 # --- Sinusoids ------------------------------------------------------------------------------------------------------
 
 

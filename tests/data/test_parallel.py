@@ -101,6 +101,12 @@ def test_a_line_too_many_is_refused_even_if_it_is_blank(tmp_path: Path) -> None:
         read_pairs(files(tmp_path, "1\n\n", "x\n"), Parallel(split=as_it_stands))
 
 
+def test_the_law_finds_a_reader_that_cuts_at_the_shorter_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("regard.data.parallel.zip_longest", zip)
+    with pytest.raises(pytest.fail.Exception):
+        test_a_line_too_many_is_refused_even_if_it_is_blank(tmp_path)
+
+
 # Blank lines
 
 BLANK = ["", "   ", "\t", "\u00a0", "\u3000"]

@@ -332,8 +332,7 @@ def test_normed_queries_and_keys_do_not_care_how_large_projections_are(norm):
 
 
 @pytest.mark.parametrize(("score", "normalizer", "position"), KINDS_AT)
-def test_what_is_learned_does_not_depend_on_the_length(score, normalizer, position):
-    """But for learned positions, a model made once takes an input of any length."""
+def test_a_model_made_once_takes_inputs_of_any_length(score, normalizer, position):
     encoder = attention_encoder(score=score, normalizer=normalizer, position=position, sharp=False)
     for time in (1, 2, 23):
         assert encoder(draw(2, time, WIDTH)).shape == (2, time, WIDTH)

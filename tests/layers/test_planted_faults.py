@@ -19,13 +19,16 @@ from sharp import attention_encoder, decoder, encoder
 
 from regard.attention import Mask
 from regard.attention.normalizer import Softmax
-from regard.attention.position import Rotary
+from regard.attention.position import Floater, Rotary
+from regard.attention.position.relative import ShawBlock
 from regard.layers.block import BatchNorm
 from regard.layers.cache import AttentionCache, Cache
 
 # Of some of these modules the package has a function of the same name.
 attend_module = importlib.import_module("regard.attention.attend")
 position_module = importlib.import_module("regard.attention.position.sinusoidal")
+relative_module = importlib.import_module("regard.attention.position.relative")
+normalizer_module = importlib.import_module("regard.attention.normalizer")
 multihead_module = importlib.import_module("regard.layers.multihead")
 
 
@@ -150,3 +153,53 @@ def test_weights_that_are_watched_after_dropout_are_noticed(monkeypatch):
     monkeypatch.setattr(attend_module, "plain", dropped_first)
     with pytest.raises(AssertionError, match=r"outside of \[0, 1\]"):
         watched_weights_are_shares(attention_encoder(attention_dropout=0.5))
+
+
+@pytest.mark.parametrize("normalizer", ["relu", "sigmoid"])
+def test_a_length_that_counts_padding_is_noticed(normalizer, monkeypatch):
+    monkeypatch.setattr(normalizer_module, "_seen", lambda scores, allowed: scores.new_full((1,), scores.shape[-1]))
+    with pytest.raises(AssertionError, match="item 1 alone"):
+        padding_does_not_change_the_answer(attention_encoder(normalizer=normalizer))
+    with pytest.raises(AssertionError, match="the keys that are seen"):
+        what_is_masked_weighs_nothing(normalizer)
+
+
+@pytest.mark.parametrize("normalizer", ["sparsemax", "entmax15"])
+def test_a_threshold_that_hears_hidden_keys_is_noticed(normalizer, monkeypatch):
+    lowered = normalizer_module._lowered
+    monkeypatch.setattr(normalizer_module, "_lowered", lambda scores, allowed: lowered(scores, None))
+    with pytest.raises(AssertionError, match="the keys that are seen"):
+        what_is_masked_weighs_nothing(normalizer)
+
+
+@pytest.mark.parametrize("position", ["shaw", "t5", "alibi", "quadratic"])
+def test_distances_counted_the_other_way_or_from_the_start_are_noticed(position, monkeypatch):
+    ahead = relative_module.ahead
+    if position != "alibi":  # which is the same to both sides
+        with monkeypatch.context() as patched:
+            patched.setattr(relative_module, "ahead", lambda queries, keys: -ahead(queries, keys))
+            with pytest.raises(AssertionError, match="differs"):
+                the_encoder_equals_the_reference(position)
+    monkeypatch.setattr(relative_module, "ahead", lambda queries, keys: ahead(0 * queries, keys))
+    with pytest.raises(AssertionError, match=r"moved by|nothing changed"):
+        moving_everything_changes_no_weight(position)
+
+
+@pytest.mark.parametrize("position", ["shaw", "t5", "alibi", "quadratic", "floater"])
+def test_relative_positions_that_start_anew_after_cached_keys_are_noticed(position, monkeypatch):
+    monkeypatch.setattr(Cache, "length", property(lambda cache: 0, lambda cache, length: None), raising=False)
+    with pytest.raises(AssertionError, match="in chunks"):
+        one_step_at_a_time_equals_all_at_once(decoder(position=position), (4, 2))
+
+
+def test_a_flow_that_all_blocks_start_at_one_point_is_noticed(monkeypatch):
+    table = Floater.table
+    monkeypatch.setattr(Floater, "table", lambda floater, block, length: table(floater, 0, length))
+    with pytest.raises(AssertionError, match="floater: differs"):
+        the_encoder_equals_the_reference("floater")
+
+
+def test_shaws_addition_to_the_values_left_out_is_noticed(monkeypatch):
+    monkeypatch.setattr(ShawBlock, "values", lambda *asked: None)
+    with pytest.raises(AssertionError, match="shaw: differs"):
+        the_encoder_equals_the_reference("shaw")

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sharp import assert_close, assert_moved, draw, numpy, stir
 
-from regard.models.gather import POOLINGS, EachWord, real
+from regard.models.gather import POOLINGS, Compared, EachWord, Together, real
 
 LENGTHS = (5, 1, 3)
 WIDTH = 7
@@ -16,7 +16,7 @@ poolings = pytest.mark.parametrize("name", POOLINGS)
 
 def pooling(name):
     torch.manual_seed(0)
-    part = POOLINGS[name](WIDTH).double()
+    part = Together(POOLINGS[name](WIDTH), WIDTH).double()
     with torch.no_grad():
         for parameter in part.parameters():
             parameter.copy_(draw(*parameter.shape, seed=parameter.dim(), dtype=torch.float64))
@@ -29,7 +29,9 @@ def by_hand(name, part, rows):
         return rows.sum(0) / len(rows)
     if name == "first":
         return rows[0]
-    weight, bias, question = (numpy(tensor) for tensor in (part.project.weight, part.project.bias, part.question))
+    weight, bias, question = (
+        numpy(tensor) for tensor in (part.pool.project.weight, part.pool.project.bias, part.pool.question)
+    )
     shares = np.exp([float(np.tanh(weight @ row + bias) @ question) for row in rows])
     return sum(share * row for share, row in zip(shares / shares.sum(), rows, strict=True))
 
@@ -80,8 +82,9 @@ def test_an_item_without_elements_gives_finite_numbers(name):
 def test_untrained_attention_weighs_all_alike_and_can_learn():
     x = draw(3, 5, WIDTH)
     part = POOLINGS["attention"](WIDTH)
-    assert_close(part(x, INPUTS), POOLINGS["mean"](WIDTH)(x, INPUTS), 1e-6)
-    part(x, INPUTS)[..., 0].sum().backward()
+    mine = real(x, INPUTS)
+    assert_close(part(x, mine), POOLINGS["mean"](WIDTH)(x, mine), 1e-6)
+    part(x, mine)[..., 0].sum().backward()
     assert_moved(part.question.grad, torch.zeros(WIDTH))
 
 
@@ -89,7 +92,7 @@ def test_however_low_all_scores_are_padding_does_not_win():
     """Of scores that are all far below 0 the padding must not win."""
     part = pooling("attention")
     with torch.no_grad():
-        part.question.mul_(1e4)
+        part.pool.question.mul_(1e4)
     x = draw(3, 5, WIDTH, dtype=torch.float64)
     other = torch.where(real(x, INPUTS)[..., None], x, torch.full_like(x, 9.0))
     assert torch.equal(part(other, INPUTS), part(x, INPUTS))
@@ -113,6 +116,31 @@ def test_every_real_element_counts(name):
         assert_moved(part(other, inputs), part(x, inputs))
 
 
+@poolings
+def test_only_what_is_marked_counts(name):
+    """Of two texts side by side each is pooled as if it were alone."""
+    part, x = pooling(name).pool, draw(1, 7, WIDTH, dtype=torch.float64)
+    mine = torch.tensor([[False, False, False, True, True, True, False]])
+    alone = part(x[:, 3:6], torch.ones(1, 3, dtype=torch.bool))
+    assert_close(part(x, mine), alone, 1e-12)
+    assert (part(x, torch.zeros(1, 7, dtype=torch.bool)) == 0).all()
+
+
+@poolings
+def test_compared_texts_do_not_see_each_other(name):
+    compared, x = Compared(pooling(name).pool, WIDTH), draw(1, 5, WIDTH, dtype=torch.float64)
+    texts = torch.tensor([[0, 0, -1, 1, 1]])
+    found = compared(x, {"texts": texts})[0, 0]
+    one, other, apart, product, cosine = found.split((WIDTH, WIDTH, WIDTH, WIDTH, 1))
+    assert_close(apart, (one - other).abs(), 1e-12)
+    assert_close(product, one * other, 1e-12)
+    assert_close(cosine, (WIDTH**0.5 * (one @ other) / (one.norm() * other.norm()))[None], 1e-12)
+    changed = x.clone()
+    changed[:, 2:] += 1.0
+    assert torch.equal(compared(changed, {"texts": texts})[0, 0, :WIDTH], one)
+    assert_moved(compared(changed, {"texts": texts})[0, 0, WIDTH : 2 * WIDTH], other)
+
+
 # Each word
 
 PIECES = {
@@ -124,11 +152,11 @@ PIECES = {
 
 def test_each_element_answers_where_elements_are_words():
     x = draw(3, 5, WIDTH)
-    assert EachWord()(x, INPUTS) is x
+    assert EachWord(WIDTH)(x, INPUTS) is x
 
 
 def test_a_words_answer_is_the_mean_of_its_pieces():
-    x, part = draw(2, 5, WIDTH, dtype=torch.float64), stir(EachWord())
+    x, part = draw(2, 5, WIDTH, dtype=torch.float64), stir(EachWord(WIDTH))
     found = part(x, PIECES)
     assert found.shape == (2, 3, WIDTH)
     wanted = [[x[0, :2].mean(0), x[0, 2], x[0, 3:].mean(0)], [x[1, 0], x[1, 1], torch.zeros(WIDTH)]]
@@ -146,5 +174,5 @@ def test_a_word_without_pieces_gives_zeros():
         "lengths": torch.tensor([2]),
         "words": torch.tensor([3]),
     }
-    found = EachWord()(draw(1, 2, 3), inputs)
+    found = EachWord(WIDTH)(draw(1, 2, 3), inputs)
     assert (found[0, 1] == 0).all() and found.isfinite().all()

@@ -13,6 +13,7 @@ from regard.models.inputs import (
     InputPart,
     LetterPatterns,
     PieceInput,
+    ScaledEmbedding,
     WordCharacterInput,
     WordInput,
 )
@@ -139,7 +140,7 @@ def test_a_word_its_letters_and_its_affixes_stand_side_by_side():
 
 
 def test_a_piece_is_its_vector_times_the_root_of_its_width():
-    part = PieceInput(Embedding(11, 5))
+    part = PieceInput(ScaledEmbedding(11, 5))
     numbers = torch.tensor([[2, 3, 4, 5, 6], [7, 8, 0, 0, 0]])
     assert_close(part({"piece_numbers": numbers}), part.pieces.table.weight[numbers] * 5**0.5, 1e-6)
 

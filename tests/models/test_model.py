@@ -10,7 +10,15 @@ from regard.data.batching import IGNORED, Item, collate
 from regard.data.tokenizer import SHAPES, TOKENIZERS, TokenizerSettings
 from regard.layers import NORMS
 from regard.models.gather import EachWord
-from regard.models.inputs import Affixes, Embedding, LetterPatterns, PieceInput, WordCharacterInput, WordInput
+from regard.models.inputs import (
+    Affixes,
+    Embedding,
+    LetterPatterns,
+    PieceInput,
+    ScaledEmbedding,
+    WordCharacterInput,
+    WordInput,
+)
 from regard.models.model import EncoderModel
 from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 
@@ -33,7 +41,7 @@ def items(tokens: str) -> tuple[list[Item], dict[str, int]]:
 def model(tokens: str, sizes: dict[str, int], kind: str = "attention", crf: bool = False, **settings) -> EncoderModel:
     torch.manual_seed(0)
     if "pieces" in sizes:
-        read = PieceInput(Embedding(sizes["pieces"], WIDTH))
+        read = PieceInput(ScaledEmbedding(sizes["pieces"], WIDTH))
     elif "characters" in sizes:
         letters = LetterPatterns(sizes["characters"], 5, 3)
         affixes = Affixes(sizes["affixes"], len(SHAPES) + 1, 5)
@@ -41,7 +49,7 @@ def model(tokens: str, sizes: dict[str, int], kind: str = "attention", crf: bool
     else:
         read = WordInput(Embedding(sizes["words"], 7), 7, WIDTH)
     head = (CrfHead if crf else SoftmaxHead)(WIDTH, LABELS)
-    made = EncoderModel(read, encoder(kind, sharp=False, **settings), EachWord(), Heads(("tag",), [stir(head)]))
+    made = EncoderModel(read, encoder(kind, sharp=False, **settings), EachWord(WIDTH), Heads(("tag",), [stir(head)]))
     return sharpen(made, 5.0).double().eval()
 
 

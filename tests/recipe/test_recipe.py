@@ -301,8 +301,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "a window with three sides": (
         DATA + "[model]\nwindow = [1, 2, 3]\n",
         [
-            "recipe.toml:4: model.window is [1, 2, 3], but must be one number, or two, from 0: how far back and how "
-            "far ahead"
+            "recipe.toml:4: model.window is [1, 2, 3], but must be one number, or two, from 0: how far back and "
+            "how far ahead"
         ],
     ),
     "a window that is negative": (

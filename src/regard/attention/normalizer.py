@@ -65,8 +65,8 @@ class Relu(Normalizer):
 class Sigmoid(Normalizer):
     """Each key is weighed on its own: it need not compete with the others.
 
-    σ(score − log n). Source: Ramapuram et al. 2024, arXiv:2409.04431, section 3. Their n is the length; here it counts
-    the keys that a query may see, so that padding changes nothing. A row need not sum to 1.
+    σ(score − log n). Source: Ramapuram et al. 2024, arXiv:2409.04431, whose bias b this is. Their n is the length; here
+    it counts the keys that a query may see, so that padding changes nothing. A row need not sum to 1.
     """
 
     def forward(self, scores: Tensor, allowed: Tensor | None = None) -> Tensor:
@@ -153,6 +153,7 @@ def _supported(lowered: Tensor, power: int) -> Tensor:
     taken = above - count * ordered
     if power == 2:
         taken = ordered.square().cumsum(-1) - 2 * ordered * above + count * ordered.square()
-    # The scores that are in are the first ones of the row, and equal ones are in together.
+    # The scores that are in are the first ones of the row, and equal ones are in together. Not below rather than at
+    # least: so that a row with NaN is all in, and its NaN is not lost.
     last = (taken < 1).sum(-1, keepdim=True).clamp(min=1) - 1
-    return lowered >= ordered.gather(-1, last)
+    return ~(lowered < ordered.gather(-1, last))

@@ -51,9 +51,9 @@ _RECIPE = """# The demo's reader of numbers: words -> digits.
 kind = "seq2seq"
 
 [data]
-train = "train.tsv"
-dev = "dev.tsv"
-test = "test.tsv"
+train = "numbers-train.tsv"
+dev = "numbers-dev.tsv"
+test = "numbers-test.tsv"
 format = "tsv"
 header = true
 source = "words"
@@ -141,7 +141,7 @@ def tell(folder: Path, console: Console) -> None:
     )
     write_data(folder, parts)
     run = train(folder / "numbers.toml", run=folder / "numbers", talk=talk_to(console))
-    found = {part: run.evaluate(folder / f"{part}.tsv") for part in ("test", "small")}
+    found = {part: run.evaluate(folder / f"numbers-{part}.tsv") for part in ("test", "small")}
     console.print()
     console.print(_table(run, found, folder))
     _show_answers([answer for scored in found.values() for answer in scored.answers], console)
@@ -159,14 +159,14 @@ def write_data(folder: Path, parts: dict[str, list[int]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for part, numbers in parts.items():
         rows = "".join(f"{in_words(number)}\t{number}\n" for number in numbers)
-        write_file(folder / f"{part}.tsv", f"words\tdigits\n{rows}")
+        write_file(folder / f"numbers-{part}.tsv", f"words\tdigits\n{rows}")
     write_file(folder / "numbers.toml", _RECIPE)
 
 
 def _table(run: Run, found: dict[str, Scored], folder: Path) -> Table:
     from regard.corpus import read_part
 
-    train = read_part(run.recipe, [str(folder / "train.tsv")])
+    train = read_part(run.recipe, [str(folder / "numbers-train.tsv")])
     table = Table(title="numbers never seen before, right in every digit", box=None, title_justify="left")
     for title in ("", f"{_SIZES['test']:,} numbers", f"{_SMALL_TEST} of them below {SMALL:,}"):
         table.add_column(title, justify="right" if title else "left")

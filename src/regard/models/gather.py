@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.models.inputs import Inputs
@@ -10,6 +11,10 @@ from regard.models.inputs import Inputs
 
 class EachWord(nn.Module):
     """Each word answers; of a word in several pieces the mean of its pieces."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
 
     def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
         """x: (batch, time, width); output: (batch, words, width)"""
@@ -22,14 +27,14 @@ class EachWord(nn.Module):
 
 
 class MeanPool(nn.Module):
-    """All real elements together give one answer: their mean."""
+    """All elements together give one answer: their mean."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
 
-    def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
-        """x: (batch, time, width); output: (batch, 1, width)"""
-        return _mean(real(x, inputs)[:, None]).to(x.dtype) @ x
+    def forward(self, x: Tensor, mine: Tensor) -> Tensor:
+        """x: (batch, time, width); mine: (batch, time), which elements count; output: (batch, width)"""
+        return (_mean(mine[:, None]).to(x.dtype) @ x)[:, 0]
 
 
 class FirstPool(nn.Module):
@@ -38,13 +43,14 @@ class FirstPool(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
 
-    def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
-        """x: (batch, time, width); output: (batch, 1, width)"""
-        return x[:, :1]
+    def forward(self, x: Tensor, mine: Tensor) -> Tensor:
+        """x: (batch, time, width); mine: (batch, time), which elements count; output: (batch, width)"""
+        first = mine.long().argmax(1)
+        return x[torch.arange(len(x), device=x.device), first] * mine.any(1, keepdim=True)
 
 
 class AttentionPool(nn.Module):
-    """One learned question weighs all real elements.
+    """One learned question weighs all elements.
 
     Source: Yang et al. 2016, NAACL, section 2.2 (their context vector u_w is our question).
     """
@@ -54,14 +60,47 @@ class AttentionPool(nn.Module):
         self.project = nn.Linear(width, width)
         self.question = nn.Parameter(torch.zeros(width))
 
-    def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
-        """x: (batch, time, width); output: (batch, 1, width)"""
+    def forward(self, x: Tensor, mine: Tensor) -> Tensor:
+        """x: (batch, time, width); mine: (batch, time), which elements count; output: (batch, width)"""
         scores = torch.tanh(self.project(x)) @ self.question
-        hidden = scores.masked_fill(~real(x, inputs), torch.finfo(scores.dtype).min)
-        return hidden.softmax(-1)[:, None] @ x
+        hidden = scores.masked_fill(~mine, torch.finfo(scores.dtype).min)
+        return (hidden.softmax(-1)[:, None] @ x)[:, 0] * mine.any(1, keepdim=True)
 
 
 POOLINGS: dict[str, type[nn.Module]] = {"mean": MeanPool, "first": FirstPool, "attention": AttentionPool}
+
+
+class Together(nn.Module):
+    """All that was read is pooled into one vector, which answers."""
+
+    def __init__(self, pool: nn.Module, width: int) -> None:
+        super().__init__()
+        self.pool = pool
+        self.width = width
+
+    def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
+        """x: (batch, time, width); output: (batch, 1, width)"""
+        return self.pool(x, real(x, inputs))[:, None]
+
+
+class Compared(nn.Module):
+    """Two texts are pooled each on its own; what answers is both vectors, their distance, their product, their cosine.
+
+    Source: Conneau et al. 2017, arXiv:1705.02364, section 3.1 (their u and v); the cosine: Reimers & Gurevych 2019,
+    arXiv:1908.10084, section 3. It is scaled by the root of the width, so that it is no smaller than the others.
+    """
+
+    def __init__(self, pool: nn.Module, width: int) -> None:
+        super().__init__()
+        self.pool = pool
+        self.scale = width**0.5
+        self.width = 4 * width + 1
+
+    def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
+        """x: (batch, time, width); output: (batch, 1, 4 * width + 1)"""
+        one, other = (self.pool(x, inputs["texts"] == text) for text in (0, 1))
+        cosine = self.scale * F.cosine_similarity(one, other, dim=-1)[:, None]
+        return torch.cat((one, other, (one - other).abs(), one * other, cosine), -1)[:, None]
 
 
 def real(x: Tensor, inputs: Inputs) -> Tensor:

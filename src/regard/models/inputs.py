@@ -29,8 +29,9 @@ class InputPart(nn.Module):
         raise NotImplementedError
 
     def mask(self, inputs: Inputs) -> Mask:
-        """Which of the vectors are real."""
-        return Mask.lengths(inputs["lengths"])
+        """Which of the vectors are real; of two texts that are read apart, none looks at the other's."""
+        real = Mask.lengths(inputs["lengths"])
+        return real & Mask.blocks(inputs["texts"]) if "texts" in inputs else real
 
 
 class Embedding(nn.Module):
@@ -130,6 +131,25 @@ class WordInput(InputPart):
     def forward(self, inputs: Inputs) -> Tensor:
         """(batch, time, width)"""
         return self.norm(self.project(self.dropout(self.features(inputs))))
+
+
+class MarkedInput(InputPart):
+    """What another part reads, with a mark at each word that stands in the other text too.
+
+    Source: Chen et al. 2017, arXiv:1704.00051, section 3.2 (their exact match). A network that learns from few pairs
+    would not find out by itself that two words are the same.
+    """
+
+    def __init__(self, read: InputPart, width: int) -> None:
+        super().__init__()
+        self.read = read
+        # Not shared, shared.
+        self.marks = nn.Embedding(2, width)
+        nn.init.normal_(self.marks.weight)
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        """(batch, time, width)"""
+        return self.read(inputs) + self.marks(inputs["shared"])
 
 
 class Affixes(nn.Module):

@@ -32,14 +32,37 @@ class Head(nn.Module):
         raise NotImplementedError
 
 
+def _linear(width: int, labels: int) -> nn.Linear:
+    project = nn.Linear(width, labels)
+    nn.init.xavier_uniform_(project.weight)
+    nn.init.zeros_(project.bias)
+    return project
+
+
+class TiedProjection(nn.Module):
+    """Each piece is scored by how much an element is like the piece's own vector.
+
+    Source: Press & Wolf 2017, arXiv:1608.05859, section 2. The table's last vectors may be of what is never answered.
+    """
+
+    def __init__(self, table: nn.Embedding, pieces: int) -> None:
+        super().__init__()
+        self.table = table
+        self.pieces = pieces
+        self.bias = nn.Parameter(torch.zeros(pieces))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (batch, time, width); output: (batch, time, pieces)"""
+        return F.linear(x, self.table.weight[: self.pieces], self.bias)
+
+
 class SoftmaxHead(Head):
     """A label for each element, chosen for each on its own."""
 
-    def __init__(self, width: int, labels: int) -> None:
+    def __init__(self, width: int, labels: int, project: nn.Module | None = None) -> None:
+        """project: from vectors to scores; a linear layer where not given"""
         super().__init__()
-        self.project = nn.Linear(width, labels)
-        nn.init.xavier_uniform_(self.project.weight)
-        nn.init.zeros_(self.project.bias)
+        self.project = _linear(width, labels) if project is None else project
         # How much each label counts in the loss, all the same where None: a matter of training, and not saved.
         self.label_weights: Tensor | None
         self.register_buffer("label_weights", None, persistent=False)
@@ -86,24 +109,6 @@ def log_probabilities(scores: Tensor, labels: Tensor) -> Tensor:
     """
     losses = F.cross_entropy(scores.float().transpose(1, 2), labels, ignore_index=IGNORED, reduction="none")
     return -losses.sum(1)
-
-
-class TiedHead(SoftmaxHead):
-    """A piece for each element, scored by how much the element is like the piece's own vector.
-
-    Source: Press & Wolf 2017, arXiv:1608.05859, section 2. The table's last vectors may be of what is never answered.
-    """
-
-    def __init__(self, table: nn.Embedding, pieces: int) -> None:
-        nn.Module.__init__(self)
-        self.table = table
-        self.pieces = pieces
-        self.bias = nn.Parameter(torch.zeros(pieces))
-        self.register_buffer("label_weights", None, persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (batch, time, width); output: (batch, time, pieces)"""
-        return F.linear(x, self.table.weight[: self.pieces], self.bias)
 
 
 class CrfHead(SoftmaxHead):

@@ -12,7 +12,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from regard.errors import RecipeError, nearest
-from regard.recipe.settings import Recipe, faults
+from regard.recipe.faults import faults
+from regard.recipe.settings import Recipe
 
 # A key's place for messages: "recipe.toml:14", or where else it came from.
 Places = Mapping[str, str]

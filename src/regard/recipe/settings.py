@@ -201,6 +201,9 @@ class InputSettings(Section):
     split: Annotated[str, _one_of("input.split")] = Field(
         "punctuation", description="how plain text becomes words: at spaces and punctuation, at spaces, or each sign"
     )
+    shared_words: bool = Field(
+        False, description="two source columns: whether a word is marked that stands in the other text too"
+    )
     dropout: Share = Field(0.05, description="the share of words hidden in training, so that context must do")
     word_width: Count = Field(128, description="numbers in a word's own vector")
     character_width: Count = Field(
@@ -282,6 +285,11 @@ class ModelSettings(Section):
     )
     pooling: Annotated[str, _one_of("model.pooling")] = Field(
         "mean", description="classify, regress: how all elements become one"
+    )
+    towers: bool = Field(
+        False,
+        description="classify, regress: whether the texts of two source columns are read apart, by one network, and "
+        "then compared; else they are read as one",
     )
     residual: bool = Field(True, description="whether each part adds to what was there or replaces it")
     dropout: Share = Field(0.1, description="the share of numbers dropped in training, against learning by heart")
@@ -372,194 +380,3 @@ class Recipe(Section):
     def metrics(self) -> tuple[str, ...]:
         """What it can be chosen by."""
         return TASK_METRICS[self.task.kind] if self.data.separator is None else SEVERAL_METRICS
-
-
-def faults(recipe: Recipe) -> list[tuple[str, str]]:
-    """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *_unused(recipe), *_metric(recipe)]
-
-
-def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
-    found = []
-    model, train = recipe.model, recipe.train
-    if model.encoder == "attention":
-        if model.head_width is None and model.width % model.heads:
-            fitting = [n for n in range(1, model.width + 1) if model.width % n == 0 and n <= 2 * model.heads]
-            below = model.width // model.heads * model.heads
-            widths = " or ".join(str(width) for width in (below, below + model.heads) if width)
-            found.append(
-                (
-                    "model.heads",
-                    f"model.width is {model.width}, which cannot be split into {model.heads} heads; "
-                    f"use heads = {', '.join(map(str, fitting))}, or width = {widths}",
-                )
-            )
-        if model.key_heads is not None and model.heads % model.key_heads:
-            found.append(
-                (
-                    "model.key_heads",
-                    f"model.key_heads is {model.key_heads}, which does not divide heads = {model.heads}",
-                )
-            )
-    if recipe.task.kind == "label" and len(recipe.data.source) > 1:
-        found.append(("data.source", "data.source names several columns, but a label for each word reads one"))
-    if recipe.task.kind == "seq2seq":
-        found += _sequences(recipe)
-    if train.epochs is not None and train.minutes is not None:
-        found.append(("train.minutes", "train.epochs and train.minutes are both given; give one of them"))
-    return found
-
-
-def _sequences(recipe: Recipe) -> list[tuple[str, str]]:
-    found = []
-    if len(recipe.data.target) > 1:
-        found.append(("data.target", "data.target names several columns, but one text is written"))
-    if recipe.model.encoder == "pointwise":
-        found.append(
-            (
-                "model.encoder",
-                f"model.encoder is {recipe.model.encoder}, but a text is written by attention to what was read; "
-                "use attention",
-            )
-        )
-    tokens = (recipe.input.tokens, recipe.output.tokens)
-    if recipe.output.share == "all" and (tokens[0] != tokens[1] or tokens[0] == "words"):
-        found.append(
-            (
-                "output.share",
-                f"output.share = all needs one kind of piece on both sides, characters or subwords; input.tokens is "
-                f"{tokens[0]}, output.tokens {tokens[1]}",
-            )
-        )
-    return found
-
-
-def _files(recipe: Recipe) -> list[tuple[str, str]]:
-    """Parallel files come in twos."""
-    if recipe.data.format != "parallel":
-        return []
-    return [
-        (
-            f"data.{part}",
-            f"data.{part} names {len(files)} files, but data.format = parallel takes them in twos: source, target, "
-            "source, target …",
-        )
-        for part, files in (("train", recipe.data.train), ("dev", recipe.data.dev), ("test", recipe.data.test))
-        if len(files) % 2
-    ]
-
-
-def _split(recipe: Recipe) -> list[tuple[str, str]]:
-    """What is set aside must be there to be set aside."""
-    data, kind = recipe.data, recipe.task.kind
-    found = []
-    if not data.dev and data.test and len(data.split) > 1:
-        found.append(("data.split", "data.split has a second share, for test, but data.test is given; give one share"))
-    if data.split_by == "lines" and max(data.split) > 0.5:
-        found.append(
-            (
-                "data.split",
-                f"data.split is {max(data.split)}, but data.split_by = lines sets aside every n-th item, at most 0.5",
-            )
-        )
-    if data.split_by == "column":
-        if data.split_column is None:
-            found.append(("data.split_by", "data.split_by is column, but data.split_column names none"))
-        if kind not in WHOLE_TASKS or data.format == "parallel":
-            what = f"task.kind = {kind}" if kind not in WHOLE_TASKS else "data.format = parallel"
-            found.append(("data.split_by", f"data.split_by is column, which tables have; with {what} there is none"))
-    return found
-
-
-def _metric(recipe: Recipe) -> list[tuple[str, str]]:
-    kind, metric = recipe.task.kind, recipe.train.metric
-    if metric is not None and metric not in recipe.metrics:
-        task = f"a task of kind {kind}" + ("" if recipe.data.separator is None else " with data.separator")
-        return [("train.metric", f"train.metric is {metric}, but {task} has {', '.join(recipe.metrics)}")]
-    if metric == "span_f1" and recipe.output.scheme == "none":
-        return [("train.metric", "train.metric is span_f1, which needs output.scheme to say what a span is")]
-    return []
-
-
-# Settings of what is written.
-_WRITTEN = ("tokens", "size", "minimum_count", "lowercase", "normalize", "share", "bleu_tokens")
-
-
-def _unused(recipe: Recipe) -> list[tuple[str, str]]:
-    """Settings that were given although nothing would use them: refused, since they would be ignored."""
-    tokens, model = recipe.input.tokens, recipe.model
-    kind, table = recipe.task.kind, recipe.data.format in ("guess", "tsv", "csv")
-    written = kind == "seq2seq"
-    parallel = recipe.data.format == "parallel"
-    has_words = tokens in ("words", "words+characters")
-    attention = (
-        "heads",
-        "head_width",
-        "key_heads",
-        "value_width",
-        "projections",
-        "query_key_norm",
-        "score",
-        "normalizer",
-        "scale",
-        "position",
-        "longest",
-        "distance",
-        "turned",
-        "window",
-        "attention_dropout",
-    )
-    rules = [
-        *(("input", name, has_words, f"input.tokens = {tokens}") for name in ("minimum_count", "lowercase")),
-        *(("input", name, has_words, f"input.tokens = {tokens}") for name in ("word_width", "pretrained")),
-        *(
-            ("input", name, tokens == "words+characters", f"input.tokens = {tokens}")
-            for name in ("character_width", "filters")
-        ),
-        *(("model", name, model.encoder == "attention", f"model.encoder = {model.encoder}") for name in attention),
-        ("model", "pooling", kind in POOLED_TASKS, f"task.kind = {kind}"),
-        *(("output", name, written, f"task.kind = {kind}") for name in _WRITTEN),
-        ("output", "minimum_count", recipe.output.tokens == "words", f"output.tokens = {recipe.output.tokens}"),
-        ("output", "lowercase", recipe.output.tokens == "words", f"output.tokens = {recipe.output.tokens}"),
-        *(("output", name, recipe.output.share != "all", "output.share = all") for name in ("size", "normalize")),
-        *(("decode", name, written, f"task.kind = {kind}") for name in DecodeSettings.model_fields),
-        ("decode", "length_penalty", recipe.decode.beam > 1, "decode.beam = 1"),
-        ("model", "decoder_depth", written, f"task.kind = {kind}"),
-        ("data", "several_right", written, f"task.kind = {kind}"),
-        ("data", "ignore", not written, f"task.kind = {kind}"),
-        *(("output", name, kind == "label", f"task.kind = {kind}") for name in ("crf", "scheme")),
-        ("data", "scheme", kind == "label", f"task.kind = {kind}"),
-        ("data", "scheme", recipe.output.scheme != "none", "output.scheme = none"),
-        ("train", "label_smoothing", kind != "regress", "task.kind = regress"),
-        ("data", "header", kind in WHOLE_TASKS, f"task.kind = {kind}"),
-        ("data", "header", table, f"data.format = {recipe.data.format}"),
-        *(("data", name, not parallel, "data.format = parallel") for name in ("source", "target")),
-        *(
-            ("data", name, not recipe.data.dev, "data.dev, which is given")
-            for name in ("split", "split_by", "split_column")
-        ),
-        ("data", "split_column", recipe.data.split_by == "column", f"data.split_by = {recipe.data.split_by}"),
-        ("data", "separator", kind == "classify", f"task.kind = {kind}"),
-        ("train", "label_smoothing", recipe.data.separator is None, "data.separator"),
-        ("train", "class_weights", kind in ("label", "classify"), f"task.kind = {kind}"),
-        ("train", "class_weights", not recipe.output.crf, "output.crf = true"),
-        ("train", "class_weights", recipe.data.separator is None, "data.separator"),
-        *(
-            ("model", name, model.position in positions, f"model.position = {model.position}")
-            for name, positions in (
-                ("longest", ("learned", "floater")),
-                ("distance", ("shaw", "t5")),
-                ("turned", ("rotary",)),
-            )
-        ),
-        *(
-            ("model", name, model.projections, "model.projections = false")
-            for name in ("head_width", "key_heads", "value_width")
-        ),
-        ("train", "label_smoothing", not recipe.output.crf, "output.crf = true"),
-    ]
-    found: dict[str, str] = {}
-    for section, name, used, reason in rules:
-        if not used and name in getattr(recipe, section).model_fields_set:
-            found.setdefault(f"{section}.{name}", f"{section}.{name} is not used with {reason}; take it out")
-    return list(found.items())

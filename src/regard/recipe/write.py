@@ -8,7 +8,8 @@ from typing import Any
 import tomlkit
 from pydantic import BaseModel
 
-from regard.recipe.settings import NAMES, OWN_NAME, Recipe, faults
+from regard.recipe.faults import faults
+from regard.recipe.settings import NAMES, OWN_NAME, Recipe
 
 # The version of the format in which runs are saved; a newer one is refused.
 FORMAT_VERSION = 1

@@ -42,6 +42,8 @@ FLOORS: dict[str, Callable[[Sequence[Example], str, Collection[str]], Lookup]] =
 
 LINEAR = "linear model on words and pairs of words"
 
+SIMILARITY = "words that both texts share (tf-idf cosine)"
+
 # Where the whole has one label, a word alone is no answer.
 WHOLE_FLOORS = {"most frequent label": most_frequent}
 
@@ -110,18 +112,25 @@ def _known(examples: Sequence[Example], column: str, ignore: Collection[str]) ->
 def number_floors(
     train: Sequence[Example], test: Sequence[Example], columns: Sequence[str], ignore: Collection[str]
 ) -> dict[str, NumberScores]:
-    """The mean of the training numbers as the answer to everything, and a linear model."""
+    """The mean of the training numbers as the answer to everything, a linear model, and where an example is two texts
+    how alike they are."""
     means = {column: Numbers.of(train, column, ignore).decode(0.0) for column in columns}
     answers = (({column: (mean,) for column, mean in means.items()}, example.labels) for example in test)
-    fitted = {}
-    for column in columns:
-        known, values = _known(train, column, ignore)
-        fitted[column] = linear.regress(known, [float(value) for value in values], test)
-    linears = (
-        ({column: (str(fitted[column][number]),) for column in columns}, example.labels)
-        for number, example in enumerate(test)
-    )
-    return {"mean of train": collect_numbers(answers, ignore), LINEAR: collect_numbers(linears, ignore)}
+    found = {"mean of train": collect_numbers(answers, ignore)}
+    fits = {LINEAR: linear.regress}
+    if linear.are_pairs(train) and linear.are_pairs(test):
+        fits[SIMILARITY] = linear.regress_similarity
+    for name, fit in fits.items():
+        fitted = {}
+        for column in columns:
+            known, values = _known(train, column, ignore)
+            fitted[column] = fit(known, [float(value) for value in values], test)
+        answers = (
+            ({column: (str(fitted[column][number]),) for column in columns}, example.labels)
+            for number, example in enumerate(test)
+        )
+        found[name] = collect_numbers(answers, ignore)
+    return found
 
 
 def _answers(look_up: Lookup, example: Example, whole: bool) -> tuple[str, ...]:

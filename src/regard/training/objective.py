@@ -52,7 +52,7 @@ def weigh_labels(output: Heads, targets: Mapping[str, Target], examples: Iterabl
         assert isinstance(target, Labels) and isinstance(head, SoftmaxHead) and not isinstance(head, CrfHead)
         numbers = torch.tensor([number for example in examples for number in target.encode(example.labels[column])])
         counts = torch.bincount(numbers[_known(numbers)], minlength=len(target))
-        head.label_weights = CLASS_WEIGHTS[kind](counts).to(head.project.weight)
+        head.label_weights = CLASS_WEIGHTS[kind](counts).to(next(head.project.parameters()))
 
 
 def _balanced(counts: Tensor) -> Tensor:

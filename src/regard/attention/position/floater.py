@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.attention.position.kind import Position, Sizes
+from regard.attention.position.kind import Position, Sizes, check_block
 from regard.errors import ShapeError
 
 # Time that passes from one position to the next. With networks of these sizes the method below is then exact to about
@@ -37,6 +37,7 @@ class Floater(Position):
         return cls(sizes.width, depth=sizes.depth, longest=sizes.longest)
 
     def at(self, block: int) -> Position:
+        check_block(block, len(self.starts))
         return FloaterBlock(self, block)
 
     def table(self, block: int, length: int) -> Tensor:

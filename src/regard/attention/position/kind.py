@@ -8,6 +8,8 @@ from typing import Self
 
 from torch import Tensor, nn
 
+from regard.errors import ShapeError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
@@ -109,3 +111,9 @@ def ahead(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     query_positions: (batch | 1, queries); key_positions: (batch | 1, keys); output: (batch | 1, queries, keys)
     """
     return key_positions[:, None, :] - query_positions[:, :, None]
+
+
+def check_block(block: int, depth: int) -> None:
+    """Refuse a block that a position kind with something for each block was not made for."""
+    if block >= depth:
+        raise ShapeError(f"the position was made for {depth} blocks, but the stack has more; make it with their depth")

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.attention.position.kind import Position, Sizes, ahead
+from regard.attention.position.kind import Position, Sizes, ahead, check_block
 from regard.errors import ShapeError
 
 
@@ -35,6 +35,7 @@ class Shaw(Position):
         return cls(sizes.head_width, value_width, depth=sizes.depth, distance=distance)
 
     def at(self, block: int) -> Position:
+        check_block(block, len(self.blocks))
         position = self.blocks[block]
         assert isinstance(position, Position)
         return position
@@ -163,6 +164,7 @@ class Quadratic(Position):
         return cls(sizes.heads, depth=sizes.depth)
 
     def at(self, block: int) -> Position:
+        check_block(block, len(self.blocks))
         position = self.blocks[block]
         assert isinstance(position, Position)
         return position

@@ -21,9 +21,9 @@ class Rotary(Position):
     head width the last dimension is not turned.
 
     turned:  the share of each head's numbers that is turned (the first ones); the rest compares what things are,
-             wherever they stand: Black et al. 2022, arXiv:2204.06745, section 2.1, who turn a quarter
+             wherever they stand: Black et al. 2022, arXiv:2204.06745, section 2, who turn a quarter
     columns: the elements are those of a grid, row after row, with so many columns: one half of what is turned follows
-             the row, the other the column, as Heo et al. 2024, arXiv:2403.13298, equation 8, "axial"
+             the row, the other the column: the axial frequencies of Heo et al. 2024, arXiv:2403.13298
     """
 
     def __init__(self, *, turned: float = 1.0, columns: int | None = None) -> None:

@@ -1,0 +1,188 @@
+"""What does not fit together in settings that are each all right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Recipe
+
+
+def faults(recipe: Recipe) -> list[tuple[str, str]]:
+    """What does not fit together in settings that are each all right: (setting, sentence)."""
+    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *_unused(recipe), *_metric(recipe)]
+
+
+def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
+    found = []
+    model, train = recipe.model, recipe.train
+    if model.encoder == "attention":
+        if model.head_width is None and model.width % model.heads:
+            fitting = [n for n in range(1, model.width + 1) if model.width % n == 0 and n <= 2 * model.heads]
+            below = model.width // model.heads * model.heads
+            widths = " or ".join(str(width) for width in (below, below + model.heads) if width)
+            found.append(
+                (
+                    "model.heads",
+                    f"model.width is {model.width}, which cannot be split into {model.heads} heads; "
+                    f"use heads = {', '.join(map(str, fitting))}, or width = {widths}",
+                )
+            )
+        if model.key_heads is not None and model.heads % model.key_heads:
+            found.append(
+                (
+                    "model.key_heads",
+                    f"model.key_heads is {model.key_heads}, which does not divide heads = {model.heads}",
+                )
+            )
+    if recipe.task.kind == "label" and len(recipe.data.source) > 1:
+        found.append(("data.source", "data.source names several columns, but a label for each word reads one"))
+    for setting, wanted in (("model.towers", model.towers), ("input.shared_words", recipe.input.shared_words)):
+        if wanted and len(recipe.data.source) != 2:
+            count = len(recipe.data.source)
+            found.append((setting, f"{setting} compares two texts, but data.source names {count} columns; name two"))
+    if recipe.task.kind == "seq2seq":
+        found += _sequences(recipe)
+    if train.epochs is not None and train.minutes is not None:
+        found.append(("train.minutes", "train.epochs and train.minutes are both given; give one of them"))
+    return found
+
+
+def _sequences(recipe: Recipe) -> list[tuple[str, str]]:
+    found = []
+    if len(recipe.data.target) > 1:
+        found.append(("data.target", "data.target names several columns, but one text is written"))
+    if recipe.model.encoder == "pointwise":
+        found.append(
+            (
+                "model.encoder",
+                f"model.encoder is {recipe.model.encoder}, but a text is written by attention to what was read; "
+                "use attention",
+            )
+        )
+    tokens = (recipe.input.tokens, recipe.output.tokens)
+    if recipe.output.share == "all" and (tokens[0] != tokens[1] or tokens[0] == "words"):
+        found.append(
+            (
+                "output.share",
+                f"output.share = all needs one kind of piece on both sides, characters or subwords; input.tokens is "
+                f"{tokens[0]}, output.tokens {tokens[1]}",
+            )
+        )
+    return found
+
+
+def _files(recipe: Recipe) -> list[tuple[str, str]]:
+    """Parallel files come in twos."""
+    if recipe.data.format != "parallel":
+        return []
+    return [
+        (
+            f"data.{part}",
+            f"data.{part} names {len(files)} files, but data.format = parallel takes them in twos: source, target, "
+            "source, target …",
+        )
+        for part, files in (("train", recipe.data.train), ("dev", recipe.data.dev), ("test", recipe.data.test))
+        if len(files) % 2
+    ]
+
+
+def _split(recipe: Recipe) -> list[tuple[str, str]]:
+    """What is set aside must be there to be set aside."""
+    data, kind = recipe.data, recipe.task.kind
+    found = []
+    if not data.dev and data.test and len(data.split) > 1:
+        found.append(("data.split", "data.split has a second share, for test, but data.test is given; give one share"))
+    if data.split_by == "lines" and max(data.split) > 0.5:
+        found.append(
+            (
+                "data.split",
+                f"data.split is {max(data.split)}, but data.split_by = lines sets aside every n-th item, at most 0.5",
+            )
+        )
+    if data.split_by == "column":
+        if data.split_column is None:
+            found.append(("data.split_by", "data.split_by is column, but data.split_column names none"))
+        if kind not in WHOLE_TASKS or data.format == "parallel":
+            what = f"task.kind = {kind}" if kind not in WHOLE_TASKS else "data.format = parallel"
+            found.append(("data.split_by", f"data.split_by is column, which tables have; with {what} there is none"))
+    return found
+
+
+def _metric(recipe: Recipe) -> list[tuple[str, str]]:
+    kind, metric = recipe.task.kind, recipe.train.metric
+    if metric is not None and metric not in recipe.metrics:
+        task = f"a task of kind {kind}" + ("" if recipe.data.separator is None else " with data.separator")
+        return [("train.metric", f"train.metric is {metric}, but {task} has {', '.join(recipe.metrics)}")]
+    if metric == "span_f1" and recipe.output.scheme == "none":
+        return [("train.metric", "train.metric is span_f1, which needs output.scheme to say what a span is")]
+    return []
+
+
+# Settings of attention, and of what is written.
+_ATTENTION = (
+    "heads head_width key_heads value_width projections query_key_norm score normalizer scale position longest "
+    "distance turned window attention_dropout"
+)
+_WRITTEN = "tokens size minimum_count lowercase normalize share bleu_tokens"
+
+
+def _unused(recipe: Recipe) -> list[tuple[str, str]]:
+    """Settings that were given although nothing would use them: refused, since they would be ignored."""
+    found: dict[str, str] = {}
+    for section, names, used, reason in (*_by_task(recipe), *_by_data(recipe), *_by_part(recipe)):
+        for name in names.split():
+            if not used and name in getattr(recipe, section).model_fields_set:
+                found.setdefault(f"{section}.{name}", f"{section}.{name} is not used with {reason}; take it out")
+    return list(found.items())
+
+
+# A section, settings of it, whether they are used, and if not, because of what.
+Rule = tuple[str, str, bool, str]
+
+
+def _by_task(recipe: Recipe) -> Iterator[Rule]:
+    """What only some tasks use."""
+    kind = recipe.task.kind
+    written, reason = kind == "seq2seq", f"task.kind = {kind}"
+    yield "model", "pooling towers", kind in POOLED_TASKS, reason
+    yield "input", "shared_words", kind in POOLED_TASKS, reason
+    yield "model", "decoder_depth", written, reason
+    yield "output", _WRITTEN, written, reason
+    yield "output", "crf scheme", kind == "label", reason
+    yield "decode", " ".join(DecodeSettings.model_fields), written, reason
+    yield "data", "several_right", written, reason
+    yield "data", "ignore", not written, reason
+    yield "data", "scheme", kind == "label", reason
+    yield "data", "header", kind in WHOLE_TASKS, reason
+    yield "data", "separator", kind == "classify", reason
+    yield "train", "label_smoothing", kind != "regress", reason
+    yield "train", "class_weights", kind in ("label", "classify"), reason
+
+
+def _by_data(recipe: Recipe) -> Iterator[Rule]:
+    """What only some data use."""
+    data = recipe.data
+    yield "data", "header", data.format in ("guess", "tsv", "csv"), f"data.format = {data.format}"
+    yield "data", "source target", data.format != "parallel", "data.format = parallel"
+    yield "data", "split split_by split_column", not data.dev, "data.dev, which is given"
+    yield "data", "split_column", data.split_by == "column", f"data.split_by = {data.split_by}"
+    yield "data", "scheme", recipe.output.scheme != "none", "output.scheme = none"
+    yield "train", "label_smoothing class_weights", data.separator is None, "data.separator"
+
+
+def _by_part(recipe: Recipe) -> Iterator[Rule]:
+    """What only some parts of the network use."""
+    tokens, model, output = recipe.input.tokens, recipe.model, recipe.output
+    has_words, reason = tokens in ("words", "words+characters"), f"input.tokens = {tokens}"
+    yield "input", "minimum_count lowercase word_width pretrained shared_words", has_words, reason
+    yield "input", "character_width filters", tokens == "words+characters", reason
+    yield "model", _ATTENTION, model.encoder == "attention", f"model.encoder = {model.encoder}"
+    yield "model", "head_width key_heads value_width", model.projections, "model.projections = false"
+    position = f"model.position = {model.position}"
+    yield "model", "longest", model.position in ("learned", "floater"), position
+    yield "model", "distance", model.position in ("shaw", "t5"), position
+    yield "model", "turned", model.position == "rotary", position
+    yield "output", "minimum_count lowercase", output.tokens == "words", f"output.tokens = {output.tokens}"
+    yield "output", "size normalize", output.share != "all", "output.share = all"
+    yield "decode", "length_penalty", recipe.decode.beam > 1, "decode.beam = 1"
+    yield "train", "label_smoothing class_weights", not output.crf, "output.crf = true"
