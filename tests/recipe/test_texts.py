@@ -95,7 +95,7 @@ def test_what_does_not_fit_a_text_is_refused_with_the_reason(sections: dict[str,
 @pytest.mark.parametrize(
     "setting",
     [
-        *(("decode", name, 2) for name in DecodeSettings.model_fields),
+        *(("decode", name, field.default or 2) for name, field in DecodeSettings.model_fields.items()),
         *(("output", name, value) for name, value in (("tokens", "words"), ("size", 9), ("share", "none"))),
         *(
             ("output", name, value)
@@ -107,14 +107,9 @@ def test_what_does_not_fit_a_text_is_refused_with_the_reason(sections: dict[str,
 )
 def test_what_only_a_text_needs_is_refused_elsewhere(kind: str, setting: tuple[str, str, Any]) -> None:
     section, name, value = setting
+    values: dict[str, Any] = {"task": {"kind": kind}, "data": {"train": "a"}}
     with pytest.raises(RecipeError, match=rf"{section}\.{name} is not used with .*; take it out"):
-        recipe_from(
-            {
-                "task": {"kind": kind},
-                "data": {"train": "a"},
-                section: {name: float(value) if name == "length_penalty" else value},
-            }
-        )
+        recipe_from({**values, section: {**values.get(section, {}), name: value}})
 
 
 @pytest.mark.parametrize(
