@@ -9,7 +9,7 @@ from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Re
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
     """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *_unused(recipe), *_metric(recipe)]
+    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *unused(recipe), *_metric(recipe)]
 
 
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
@@ -129,7 +129,7 @@ _ATTENTION = (
 _WRITTEN = "tokens size minimum_count lowercase normalize share bleu_tokens"
 
 
-def _unused(recipe: Recipe) -> list[tuple[str, str]]:
+def unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     found: dict[str, str] = {}
     for section, names, used, reason in (*_by_task(recipe), *_by_data(recipe), *_by_part(recipe)):
