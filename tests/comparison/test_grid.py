@@ -51,7 +51,7 @@ def test_every_encoder_has_a_recipe_that_trains_alike():
     ("encoders", "model", "words"),
     [
         (["attention", "pointwize"], {}, "unknown model.encoder pointwize; known: .*; did you mean pointwise"),
-        ([], {}, "no encoder is given; known: attention, pointwise"),
+        ([], {}, "no encoder is given; known: attention, convolution, recurrent, pointwise"),
         (["attention"], {"score": "mine:Score"}, "model.score is mine:Score, but a study does not train with code of"),
         (["pointwise", "attention"], {"encoder": "pointwise", "width": 7}, "model.width is 7, which cannot be split"),
     ],
