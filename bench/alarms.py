@@ -45,6 +45,11 @@ def texts(random):
     )
 
 
+def measure_of(scores, names):
+    measures = [one_score(scores, name) for name in names]
+    return lambda weights: np.concatenate([measure(weights) for measure in measures])
+
+
 def main():
     print(f"{TIMES} pairs of runs without a difference, {ITEMS} items, {TRIALS} trials: p at most 0.05, of 100")
     for make in (labels, numbers, texts):
@@ -52,13 +57,7 @@ def main():
         alarms = []
         for number in range(TIMES):
             scores, names = make(random)
-            measures = [one_score(scores, name) for name in names]
-            found = paired(
-                lambda weights, all=tuple(measures): np.concatenate([measure(weights) for measure in all]),
-                ITEMS,
-                trials=TRIALS,
-                seed=number,
-            ).differences
+            found = paired(measure_of(scores, names), ITEMS, trials=TRIALS, seed=number).differences
             alarms.append([(of.p <= 0.05, of.p_resampled <= 0.05) for of in found])
         shares = 100 * np.mean(alarms, axis=0)
         for name, (swaps, resamples) in zip(names, shares, strict=True):
