@@ -32,7 +32,7 @@ from regard.layers.convolution import Convolution
 from regard.layers.recurrent import Recurrence
 
 # Of some of these modules the package has a function of the same name.
-attend_module = importlib.import_module("regard.attention.attend")
+plain_module = importlib.import_module("regard.attention.plain")
 position_module = importlib.import_module("regard.attention.position.sinusoidal")
 relative_module = importlib.import_module("regard.attention.position.relative")
 normalizer_module = importlib.import_module("regard.attention.normalizer")
@@ -153,13 +153,13 @@ def test_softmax_that_masks_after_the_sum_is_noticed(monkeypatch):
 
 
 def test_weights_that_are_watched_after_dropout_are_noticed(monkeypatch):
-    plain = attend_module.plain
+    plain = plain_module.plain
 
     def dropped_first(question):
         watch, dropout = question.watch, question.dropout
         return plain(replace(question, dropout=0.0, watch=lambda w, rows: watch(F.dropout(w, dropout), rows)))
 
-    monkeypatch.setattr(attend_module, "plain", dropped_first)
+    monkeypatch.setattr(plain_module, "plain", dropped_first)
     with pytest.raises(AssertionError, match=r"outside of \[0, 1\]"):
         watched_weights_are_shares(attention_encoder(attention_dropout=0.5))
 
