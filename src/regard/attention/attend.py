@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.attention.chunked import chunked, chunked_pays, refuse_chunked
 from regard.attention.fused import fused, refuse_fused
 from regard.attention.mask import Mask
 from regard.attention.normalizer import NORMALIZERS, Normalizer
@@ -156,6 +157,7 @@ class Path:
 PATHS: dict[str, Path] = {
     "windowed": Path(windowed, refuse_windowed, windowed_pays),
     "fused": Path(fused, refuse_fused),
+    "chunked": Path(chunked, refuse_chunked, chunked_pays),
     "tiled": Path(tiled, refuse_tiled),
     "plain": Path(plain),
 }

@@ -154,10 +154,12 @@ class Question:
             bias=bias,
         )
 
-    def tiles(self) -> Iterator[Question]:
-        """The question in pieces whose weights fit into a bounded tile."""
+    def tiles(self, most: int | None = None) -> Iterator[Question]:
+        """The question in pieces of rows, each of which computes at most so many numbers for its pairs of query and
+        key (or one row, where that is more); for those who watch, TILE_WEIGHTS."""
         batch, heads, queries, keys = self.scores_shape
-        size = max(1, TILE_WEIGHTS // max(1, batch * heads * keys))
+        each_row = batch * heads * keys * (1 if most is None else self.score.numbers)
+        size = max(1, (TILE_WEIGHTS if most is None else most) // max(1, each_row))
         for start in range(0, queries, size):
             rows = slice(start, min(start + size, queries))
             yield replace(self.of_rows(rows), rows=rows)

@@ -21,10 +21,12 @@ class Score(nn.Module):
     overrides `sized`: such a score is made once, for the heads of one layer, and given to `attend` as an object.
 
     learns: whether the kind must be made for a number of heads
+    numbers: how many numbers it computes for each pair of query and key
     chosen: which of its heads are asked; a kind with numbers of its own for each head takes these
     """
 
     learns = False
+    numbers = 1
     chosen: slice | Tensor = slice(None)
 
     @classmethod
@@ -145,7 +147,7 @@ class Additive(Score):
 
     def __init__(self, heads: int, query_width: int, key_width: int | None = None, *, inner: int | None = None) -> None:
         super().__init__()
-        inner = query_width if inner is None else inner
+        self.numbers = inner = query_width if inner is None else inner
         self.query = _drawn(heads, query_width, inner)
         self.key = _drawn(heads, query_width if key_width is None else key_width, inner)
         self.energy = _drawn(heads, inner, 1)

@@ -22,8 +22,8 @@ from regard.attention.question import Question
 # Queries in a block: of more, most keys are outside of the window of most queries; of fewer, the products are small.
 BLOCK = 64
 
-# It pays where there are so many times as many keys as a block of queries sees (bench/attention.py).
-PAYS_FROM = 2
+# Cutting pays where it saves each query so many keys: below, it takes longer than it spares (bench/attention.py).
+WORTH = 192
 
 
 @dataclass(frozen=True)
@@ -173,4 +173,4 @@ def refuse_windowed(question: Question) -> str | None:
 
 
 def windowed_pays(question: Question) -> bool:
-    return question.scores_shape[3] >= PAYS_FROM * _blocks(question).reach
+    return question.scores_shape[3] - _blocks(question).reach >= WORTH
