@@ -2,11 +2,12 @@
 
 import pytest
 import torch
-from mixes import CONVOLUTIONS, RECURRENCES
+from mixes import CONVOLUTIONS
 from sharp import KEYS, LONGEST, WIDTH, assert_close, draw, encoder
 from torch import Tensor, nn
 
 from regard.attention import NORMALIZERS, POSITIONS, SCORES, Mask
+from regard.layers import CELLS
 
 
 class Padded(nn.Module):
@@ -48,11 +49,13 @@ def test_every_part_can_be_exported_for_any_batch_and_length(settings):
         assert_close(exported(x, lengths), model(x, lengths), 1e-5, f"{items} of {length}")
 
 
-@pytest.mark.parametrize("settings", RECURRENCES, ids=str)
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*", "ignore::FutureWarning:torch.*")
-def test_a_recurrence_can_be_exported_for_one_batch_and_length(settings):
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning:torch.*", "ignore::FutureWarning:torch.*", "ignore:The tensor attributes"
+)
+def test_a_recurrence_can_be_exported_for_one_batch_and_length(cell):
     """PyTorch writes the steps of its recurrences out one by one, so that their number is fixed."""
-    model, x = Padded(encoder("recurrent", depth=1, **settings)), draw(3, KEYS, WIDTH)
+    model, x = Padded(encoder("recurrent", depth=1, cell=cell)), draw(3, KEYS, WIDTH)
     exported = torch.export.export(model, (x, torch.tensor([KEYS, 2, 5]))).module()
     for lengths in (torch.tensor([KEYS, 2, 5]), torch.tensor([1, KEYS, 3])):
         assert_close(exported(x, lengths), model(x, lengths), 1e-5)
