@@ -9,7 +9,7 @@ import torch
 from sharp import case
 from torch import Tensor
 
-from regard.decode.search import Hypothesis, _Search, search
+from regard.decode.search import Hypothesis, Ranking, _Search, search
 
 # As many symbols, the end among them; so many symbols in a text at most, its end included; a beam that holds them all.
 SYMBOLS, END, LIMIT, ALL = 4, 0, 4, 67
@@ -75,6 +75,8 @@ def enumerated(item: int, penalty: float, limit: int = LIMIT) -> list[tuple[floa
 
 def found(items: Sequence[int], limits: Sequence[int] | None = None, **given) -> list[list[Hypothesis]]:
     table = given.pop("table", None) or Table(items)
+    names = {name: given.pop(name) for name in ("length_penalty", "length_norm") if name in given}
+    given.setdefault("ranking", Ranking(**names))
     return search(table, [LIMIT] * len(items) if limits is None else limits, start=START, end=END, **given)
 
 
@@ -257,9 +259,8 @@ def test_a_beam_wider_than_the_vocabulary_gives_what_there_is():
 # Planted faults
 
 
-def _without_the_end(self, tokens, total, length, cut=False):
-    length = max(1, len(tokens))
-    return Hypothesis(tuple(tokens), total, total / length**self.length_penalty, cut)
+def _without_the_end(self, tokens, total, length, looked=None, cut=False):
+    return Hypothesis(tuple(tokens), total, self.ranking.score(total, max(1, len(tokens))), cut)
 
 
 def _too_soon(self, item, bound):
