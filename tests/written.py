@@ -8,7 +8,6 @@ from sharp import sharpen
 from regard.build import build, learn
 from regard.data.example import Example, Place
 from regard.data.target import Texts
-from regard.models.outputs import TiedHead
 from regard.predict import Predictor
 from regard.recipe import Recipe, recipe_from
 
@@ -87,10 +86,9 @@ def predictor(sides: str = "letters, a table of what is written", **changes: dic
     texts = made.writes
     assert isinstance(texts, Texts)
     (head,) = made.model.output.heads
-    for parameter in (*made.model.output.parameters(), *made.model.input.parameters()):
+    for parameter in {*made.model.output.parameters(), *made.model.input.parameters()}:  # a shared one once
         parameter.data.mul_(3)
-    bias = head.bias if isinstance(head, TiedHead) else head.project.bias
-    bias.data[texts.end] += 2.0
+    head.project.bias.data[texts.end] += 2.0
     sharpen(made.model)
     made.model.eval()
     return made

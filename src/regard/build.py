@@ -38,6 +38,7 @@ from regard.models.inputs import (
     Embedding,
     InputPart,
     LetterPatterns,
+    MarkedInput,
     PieceInput,
     ScaledEmbedding,
     WordCharacterInput,
@@ -120,7 +121,8 @@ def build(
         heads = [_head(recipe, target, gather.width) for target in targets.values()]
         output = Heads(list(targets), heads, dropout=recipe.model.dropout)
         model = EncoderModel(input, encoder, gather, output)
-    return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole, apart=recipe.model.towers)
+    apart, marked = recipe.model.towers, recipe.input.shared_words
+    return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole, apart, marked)
 
 
 def _gather(recipe: Recipe) -> EachWord | Together | Compared:
@@ -167,6 +169,11 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
 
 def _input(recipe: Recipe, tokenizer: Tokenizer, table: nn.Embedding | None = None) -> InputPart:
     """table: vectors of pieces that are shared with what is written"""
+    read = _read(recipe, tokenizer, table)
+    return MarkedInput(read, recipe.model.width) if recipe.input.shared_words else read
+
+
+def _read(recipe: Recipe, tokenizer: Tokenizer, table: nn.Embedding | None) -> InputPart:
     given, width, sizes = recipe.input, recipe.model.width, tokenizer.sizes()
     if "pieces" in sizes:
         return PieceInput(ScaledEmbedding(sizes["pieces"], width, dropout=given.dropout, table=table))
@@ -310,6 +317,7 @@ def load_pretrained(predictor: Predictor, path: str | Path, encoding_errors: str
     from regard.data.vectors import read_vectors
 
     tokenizer, input = predictor.tokenizer, predictor.model.input
+    input = input.read if isinstance(input, MarkedInput) else input
     assert isinstance(tokenizer, WordTokenizer) and isinstance(input, WordInput)
     table = input.words.table
     assert isinstance(table, nn.Embedding)

@@ -82,6 +82,7 @@ class Predictor:
     answering: what the model answers to a batch
     whole:     whether there is one answer for the whole example, and not one for each word
     apart:     whether the texts of an example are read apart
+    marked:    whether words are marked that stand in another of its texts too
     copying:   whether unknown words that are written are copied from where the model looks in the source
     """
 
@@ -92,6 +93,7 @@ class Predictor:
     batch_tokens: int
     whole: bool = False
     apart: bool = False
+    marked: bool = False
     copying: bool = False
 
     @property
@@ -130,6 +132,7 @@ class Predictor:
             answers=len(text) if writes else 1 if self.whole else len(example.words),
             written=(writes.start, *map(int, text[:-1])) if writes and text else (),
             texts=texts_of(words, encoded) if self.apart else (),
+            shared=shared_words(words) if self.marked else (),
         )
 
     def predict(self, examples: Iterable[Example]) -> Iterator[Answer]:
@@ -189,8 +192,10 @@ class Predictor:
             raise ShapeError(f"{longest.place}: {error}") from None
 
     def asking(self, *, count: int = 1, layer: int | None = None) -> Predictor:
-        """The same, asked for so many texts of each item, and for what looked at what in a layer of the decoder (counted
-        from 1; 0 is the last)."""
+        """The same, asked for so many texts of each item, and for what looked at what in a layer of the decoder.
+
+        layer: counted from 1; 0 is the last
+        """
         assert isinstance(self.answering, Writer)
         layer = self.answering.looking if layer is None else layer
         return replace(self, answering=replace(self.answering, count=count, looking=layer))
@@ -278,6 +283,16 @@ def texts_of(words: Sequence[str], encoded: Encoded) -> tuple[int, ...]:
         texts.append(-1 if word == SEPARATOR else number)
         number += word == SEPARATOR
     return tuple(texts[word] for word in encoded.word_of_piece) if encoded.pieces else tuple(texts)
+
+
+def shared_words(words: Sequence[str]) -> tuple[int, ...]:
+    """Whether each word stands in another of the joined texts too, whatever its case; what parts them does not."""
+    texts = texts_of(words, Encoded())
+    found: dict[str, set[int]] = {}
+    for word, text in zip(words, texts, strict=True):
+        if text >= 0:
+            found.setdefault(word.lower(), set()).add(text)
+    return tuple(int(text >= 0 and len(found[word.lower()]) > 1) for word, text in zip(words, texts, strict=True))
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,8 @@ class _Asked:
         again = next((run for place, run in enumerate(runs) if run in runs[:place]), None)
         if again is not None:
             raise RecipeError(
-                f"decode.{name} is {text!r}, in which {self.texts.decode(again)!r} stands twice, but decode.no_repeat = "
-                f"{size} lets nothing of that length be written twice"
+                f"decode.{name} is {text!r}, in which {self.texts.decode(again)!r} stands twice, but decode.no_repeat "
+                f"= {size} lets nothing of that length be written twice"
             )
 
     def check_room(self, shortest: int, positions: int | None) -> None:

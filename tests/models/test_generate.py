@@ -196,7 +196,7 @@ def test_more_texts_can_be_asked_for_than_there_are_beams():
 def never_ending(**changes):
     made = written.predictor(**changes)
     (head,) = made.model.output.heads
-    head.bias.data[made.writes.end] = -1e4
+    head.project.bias.data[made.writes.end] = -1e4
     return made
 
 
@@ -223,9 +223,7 @@ def test_no_text_is_longer_than_there_are_learned_positions():
 def test_signs_that_stand_for_no_text_are_never_written(sides):
     made = written.predictor(sides, decode={"max_length": 7})
     (head,) = made.model.output.heads
-    bias = getattr(head, "bias", None)
-    bias = head.project.bias if bias is None else bias
-    bias.data[:2] += 1e3  # padding and the unknown would be the best of all
+    head.project.bias.data[:2] += 1e3  # padding and the unknown would be the best of all
     made.answering = Writer(**{**vars(made.answering)})
     for hypotheses in made.answering.search(batch_of(made).inputs, count=4):
         assert not any({0, 1} & set(hypothesis.tokens) for hypothesis in hypotheses)

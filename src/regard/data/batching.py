@@ -56,6 +56,7 @@ class Item:
     answers: how many answers it gets: one for each word, one for the whole, or one for each piece that is written
     written: what is known of the text to be written when each of its pieces is asked for
     texts:   which text each vector belongs to, where several are read apart
+    shared:  whether each word stands in another of the texts too (1) or not (0), where that is marked
     """
 
     encoded: Encoded
@@ -64,6 +65,7 @@ class Item:
     answers: int
     written: tuple[int, ...] = ()
     texts: tuple[int, ...] = ()
+    shared: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -86,6 +88,7 @@ class Batch:
         answers: (batch,), how many answers each item gets
         texts:   (batch, most vectors), where several are read apart: which text each vector belongs to; below 0 what
                  parts them, and padding
+        shared:  (batch, most words), where that is marked: whether each word stands in another text too
         written: (batch, most answers), where a text is written: what is known when each piece is asked for
     labels: for each target column (batch, most answers), or (batch, classes) where an answer is several classes;
             IGNORED, or not a number, where nothing is learnt
@@ -128,6 +131,8 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
         inputs["written"] = _padded([item.written for item in chosen], 0)
     if any(item.texts for item in chosen):
         inputs["texts"] = _padded([item.texts for item in chosen], -1)
+    if any(item.shared for item in chosen):
+        inputs["shared"] = _padded([item.shared for item in chosen], 0)
     if any(item.encoded.letters for item in chosen):
         inputs.update(_distinct([item.encoded for item in chosen]))
     # Where only some of the items have labels, the others' are unknown.

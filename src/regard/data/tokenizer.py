@@ -75,7 +75,7 @@ class Tokenizer:
         raise NotImplementedError
 
     def spelled(self, number: int) -> Sequence[Hashable]:
-        """What a piece is spelled in, so that a phrase can be found whichever pieces spell it: letters, bytes, words."""
+        """A piece as letters, bytes or words: so a phrase can be found whichever pieces spell it."""
         return self.written([number])
 
     def spelling(self, text: str) -> Sequence[Hashable]:

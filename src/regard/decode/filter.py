@@ -1,11 +1,11 @@
 """Filters: what may be written next, beside what the model thinks of it. Each is a plain function
 
-    (scores, written, room) -> scores
+(scores, written, room) -> scores
 
-    scores:  (rows, vocabulary), log-probabilities; what must not be written becomes -inf, all else stays as it is, so
-             that the probability of a text remains that of the model itself
-    written: (rows, length), the symbols so far
-    room:    (rows,), how many symbols there may still be, the end among them
+scores:  (rows, vocabulary), log-probabilities; what must not be written becomes -inf, all else stays as it is, so
+         that the probability of a text remains that of the model itself
+written: (rows, length), the symbols so far
+room:    (rows,), how many symbols there may still be, the end among them
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Phrase:
 
     Source: the automaton of Knuth, Morris & Pratt 1977, "Fast pattern matching in strings", fed with whole symbols.
 
-    after:    (states, vocabulary): the state after each symbol; a state is how many units of the phrase stand there, and
-              the last one, in which it was written, is never left
+    after:    (states, vocabulary): the state after each symbol; a state is how many units of the phrase stand there,
+              and the last one, in which it was written, is never left
     distance: (states,), how many symbols it takes at least from there until it is written
     """
 
@@ -126,7 +126,7 @@ class Required:
     """All of these are written before the end is possible.
 
     The search keeps beginnings with much and with little of them side by side (`need`, Post & Vilar 2018,
-    arXiv:1804.06609, section 4: their banks); where there is only just room for what is missing, nothing else is allowed.
+    arXiv:1804.06609, section 4: their banks); where there is only just room for what is missing, all else is ruled out.
     """
 
     def __init__(self, phrases: Sequence[Phrase], end: int) -> None:

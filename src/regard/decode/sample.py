@@ -27,10 +27,11 @@ class Sampling:
     seed: int
 
     def chances(self, item: Sequence[int], count: int, draw: int = 0) -> Tensor:
-        """(count,), numbers from 0 to 1 that decide what is drawn for an item: a pure function of the seed, what the item
-        is and the how-manieth text is drawn, so that neighbours do not matter.
+        """(count,), numbers from 0 to 1 that decide what is drawn for an item: a pure function of these three, so that
+        neighbours do not matter.
 
         item: its numbers; items that are equal draw the same
+        draw: which of several texts of the item it is
         """
         known = hashlib.blake2b(np.asarray(item, dtype=np.int64).tobytes(), digest_size=8).digest()
         random = np.random.default_rng((self.seed, int.from_bytes(known, "little"), draw))
@@ -56,7 +57,7 @@ class Sampling:
         Source of the nucleus: Holtzman et al. 2020, arXiv:1904.09751, section 3.1; of the k best: Fan, Lewis & Dauphin
         2018, arXiv:1805.04833, section 5.4.
         """
-        ordered, places = shares.sort(1, descending=True, stable=True)
+        ordered, places = shares.sort(dim=1, descending=True, stable=True)
         before = ordered.cumsum(1) - ordered
         few = torch.arange(shares.shape[1]) < (shares.shape[1] if self.top_k is None else self.top_k)
         kept = few & (before < self.top_p)

@@ -178,7 +178,7 @@ class _Search:
         self.totals[:, 0] = 0.0  # all beams begin alike: the first stands for them
         self.covered: Tensor | None = None
         self.found: list[list[Hypothesis]] = [[] for _ in limits]
-        self.begun = self.written, self.totals, self.covered
+        self.begun: tuple[Tensor, Tensor, Tensor | None] = (self.written, self.totals, None)
 
     @property
     def tokens(self) -> Tensor:

@@ -125,7 +125,8 @@ def _whole(
             path, table.format, table.source, table.target, split=at_punctuation, header=data.get("header")
         )
         examples[part] = read_examples([path], reader)
-    return {**whole_settings(task, examples["train"]), "data": data}, _each(files), examples
+    settings = whole_settings(task, examples["train"], pairs=len(table.source) == 2)
+    return {**settings, "data": data}, _each(files), examples
 
 
 def _sequences(paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:

@@ -67,19 +67,22 @@ def label_settings(train: Sequence[Example]) -> dict[str, dict[str, Any]]:
     }
 
 
-def whole_settings(task: str, train: Sequence[Example]) -> dict[str, dict[str, Any]]:
-    """Settings for one class or number for the whole."""
+def whole_settings(task: str, train: Sequence[Example], *, pairs: bool = False) -> dict[str, dict[str, Any]]:
+    """Settings for one class or number for the whole. pairs: whether each item is two texts"""
     words = sum(len(example.words) for example in train)
     size = next(size for size in WHOLE_SIZES if words <= size.up_to_words)
     training: dict[str, Any] = {"minutes": size.minutes, "average": 5, "batch_tokens": 1200}
     if task == "classify":
         training["label_smoothing"] = 0.1
-    return {
-        # Few words decide: hiding many of them in training keeps the rest from being learnt by heart.
-        "input": {"tokens": "words", "word_width": size.width, "dropout": 0.25},
-        "model": {"width": size.width, "depth": size.depth, "heads": size.heads, "dropout": size.dropout},
-        "train": training,
-    }
+    # Few words decide: hiding many of them in training keeps the rest from being learnt by heart.
+    given: dict[str, Any] = {"tokens": "words", "word_width": size.width, "dropout": 0.25}
+    model = {"width": size.width, "depth": size.depth, "heads": size.heads, "dropout": size.dropout}
+    if pairs:
+        # Of pairs what is the same on both sides tells most, and of words never seen how they are spelt
+        # (docs/results.md, STS-B).
+        given |= {"tokens": "words+characters", "shared_words": True}
+        model |= {"depth": 1, "towers": True}
+    return {"input": given, "model": model, "train": training}
 
 
 # One value is much less to learn from than a label for each word: small networks with much dropout.

@@ -133,6 +133,25 @@ class WordInput(InputPart):
         return self.norm(self.project(self.dropout(self.features(inputs))))
 
 
+class MarkedInput(InputPart):
+    """What another part reads, with a mark at each word that stands in the other text too.
+
+    Source: Chen et al. 2017, arXiv:1704.00051, section 3.2 (their exact match). A network that learns from few pairs
+    would not find out by itself that two words are the same.
+    """
+
+    def __init__(self, read: InputPart, width: int) -> None:
+        super().__init__()
+        self.read = read
+        # Not shared, shared.
+        self.marks = nn.Embedding(2, width)
+        nn.init.normal_(self.marks.weight)
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        """(batch, time, width)"""
+        return self.read(inputs) + self.marks(inputs["shared"])
+
+
 class Affixes(nn.Module):
     """A word's vectors from how it begins, how it ends, and its shape, side by side."""
 

@@ -11,9 +11,12 @@ from regard.recipe.read import recipe_from
 from regard.recipe.settings import DecodeSettings, Recipe
 from regard.recipe.write import values
 
+
 def with_decoding(recipe: Recipe, overrides: Mapping[str, Any]) -> Recipe:
-    """A run's recipe with other settings of [decode], by dotted key. What they leave without a use is left out; all that
-    is wrong is said at once."""
+    """A run's recipe with other settings of [decode], by dotted key; all that is wrong is said at once.
+
+    What the run itself had set and now has no use is left out.
+    """
     foreign = [key for key in overrides if not key.startswith("decode.")]
     if foreign:
         raise RecipeError("\n".join(_foreign(key) for key in foreign))

@@ -43,13 +43,10 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
             )
     if recipe.task.kind == "label" and len(recipe.data.source) > 1:
         found.append(("data.source", "data.source names several columns, but a label for each word reads one"))
-    if model.towers and len(recipe.data.source) != 2:
-        found.append(
-            (
-                "model.towers",
-                f"model.towers compares two texts, but data.source names {len(recipe.data.source)} columns; name two",
-            )
-        )
+    for setting, wanted in (("model.towers", model.towers), ("input.shared_words", recipe.input.shared_words)):
+        if wanted and len(recipe.data.source) != 2:
+            count = len(recipe.data.source)
+            found.append((setting, f"{setting} compares two texts, but data.source names {count} columns; name two"))
     if recipe.task.kind == "seq2seq":
         found += _sequences(recipe)
     if train.epochs is not None and train.minutes is not None:
@@ -132,7 +129,9 @@ def _contradictions(recipe: Recipe) -> list[tuple[str, str]]:
     for phrase in decode.forbidden:
         for name, text in _wanted(decode):
             if _holds(text, phrase, words):
-                found.append(("decode.forbidden", f"decode.forbidden has {phrase!r}, which is in decode.{name} {text!r}"))
+                found.append(
+                    ("decode.forbidden", f"decode.forbidden has {phrase!r}, which is in decode.{name} {text!r}")
+                )
     if decode.required and decode.beam == 1 and not decode.sample:
         found.append(
             (
@@ -144,7 +143,7 @@ def _contradictions(recipe: Recipe) -> list[tuple[str, str]]:
         found.append(
             (
                 "decode.unknown",
-                "decode.unknown is copy, but input.tokens = characters has no words to be copied; use words or subwords",
+                "decode.unknown is copy, but input.tokens = characters has no words to copy; use words or subwords",
             )
         )
     return found
@@ -198,6 +197,7 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     kind = recipe.task.kind
     written, reason = kind == "seq2seq", f"task.kind = {kind}"
     yield "model", "pooling towers", kind in POOLED_TASKS, reason
+    yield "input", "shared_words", kind in POOLED_TASKS, reason
     yield "model", "decoder_depth", written, reason
     yield "output", _WRITTEN, written, reason
     yield "output", "crf scheme", kind == "label", reason
@@ -226,7 +226,7 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     """What only some parts of the network use."""
     tokens, model, output = recipe.input.tokens, recipe.model, recipe.output
     has_words, reason = tokens in ("words", "words+characters"), f"input.tokens = {tokens}"
-    yield "input", "minimum_count lowercase word_width pretrained", has_words, reason
+    yield "input", "minimum_count lowercase word_width pretrained shared_words", has_words, reason
     yield "input", "character_width filters", tokens == "words+characters", reason
     yield "model", _ATTENTION, model.encoder == "attention", f"model.encoder = {model.encoder}"
     yield "model", "head_width key_heads value_width", model.projections, "model.projections = false"

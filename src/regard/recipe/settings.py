@@ -203,6 +203,9 @@ class InputSettings(Section):
     split: Annotated[str, _one_of("input.split")] = Field(
         "punctuation", description="how plain text becomes words: at spaces and punctuation, at spaces, or each sign"
     )
+    shared_words: bool = Field(
+        False, description="two source columns: whether a word is marked that stands in the other text too"
+    )
     dropout: Share = Field(0.05, description="the share of words hidden in training, so that context must do")
     word_width: Count = Field(128, description="numbers in a word's own vector")
     character_width: Count = Field(
