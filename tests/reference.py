@@ -128,7 +128,7 @@ def sigmoid_weights(scores: Array, allowed: Array | None = None) -> Array:
 def summing_to_one(row: Array, weigh: Callable[[Array], Array]) -> Array:
     """weigh(row − τ) with the τ that makes the sum 1, found by halving an interval."""
     low, high = row.max() - 2.0, row.max()
-    for _ in range(200):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if weigh(row - middle).sum() > 1 else (low, middle)
     return weigh(row - low)

@@ -1,13 +1,16 @@
 """Small models that write texts, and a task that they learn in seconds: letters are written in the other order."""
 
+import math
 import random
 from typing import Any
 
 from sharp import sharpen
+from torch import Tensor
 
 from regard.build import build, learn
 from regard.data.example import Example, Place
 from regard.data.target import Texts
+from regard.models.outputs import TiedProjection
 from regard.predict import Predictor
 from regard.recipe import Recipe, recipe_from
 
@@ -85,13 +88,22 @@ def predictor(sides: str = "letters, a table of what is written", **changes: dic
     made = build(made_by, tokenizer, targets)
     texts = made.writes
     assert isinstance(texts, Texts)
+    # What was read must outweigh what was written, else all texts are alike.
+    for block in made.model.decoder.blocks:
+        block.cross_attention.value.weight.data.mul_(10)
     (head,) = made.model.output.heads
-    for parameter in {*made.model.output.parameters(), *made.model.input.parameters()}:  # a shared one once
-        parameter.data.mul_(3)
-    head.project.bias.data[texts.end] += 2.0
+    if not isinstance(head.project, TiedProjection):
+        head.project.weight.data.mul_(3)
+    bias_of(made)[texts.end] += 0.5 * math.log(texts.end)
     sharpen(made.model)
     made.model.eval()
     return made
+
+
+def bias_of(made: Predictor) -> Tensor:
+    """(pieces,), what is added to the scores of each piece, wherever it is written."""
+    (head,) = made.model.output.heads
+    return head.project.bias.data
 
 
 def given_to(made: Predictor, count: int = 23, seed: int = 1) -> list[Example]:

@@ -161,7 +161,7 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
             )
             for _ in range(depth)
         ],
-        position=_position(model, code, depth),
+        position=_position(model, code, depth, causal=True),
         norm=_last_norm(model),
         dropout=model.dropout,
     )
@@ -191,7 +191,7 @@ def _attention_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
             EncoderBlock(_attention(model, code), _feed_forward(model), _add_norm(model), _add_norm(model))
             for _ in range(model.depth)
         ],
-        position=_position(model, code, model.depth),
+        position=_position(model, code, model.depth, causal=False),
         norm=_last_norm(model),
         dropout=model.dropout,
         window=(model.window[0], model.window[1]) if model.window else None,
@@ -226,13 +226,14 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
     )
 
 
-def _position(model: ModelSettings, code: Path | None, depth: int) -> Position:
+def _position(model: ModelSettings, code: Path | None, depth: int, *, causal: bool) -> Position:
     sizes = Sizes(
         width=model.width,
         heads=model.heads,
         head_width=_head_width(model),
         value_width=model.value_width,
         depth=depth,
+        causal=causal,
         longest=model.longest,
         distance=model.distance,
         turned=model.turned,
