@@ -43,7 +43,7 @@ ROWS = (
     ("folder", "scoring"),
     ("run", "init", "doctor", "runs", "results"),
     ("experiment",),
-    ("demo",),
+    ("demo", "printing"),
     ("cli",),
     ("__main__", "__init__"),
 )
