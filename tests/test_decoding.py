@@ -155,7 +155,7 @@ def test_a_run_knows_the_same_in_python(folder):
     assert wide.recipe.decode.beam == 7 and run.recipe.decode.beam == 4 and run.decoding({}) is run
     assert "".join(run.stream("fed ab")) == run.decoding({"decode.beam": 1}).predict(["fed ab"])[0].text
     assert run.predict(["fed ab"], align=True)[0].texts[0].alignment
-    with pytest.raises(RegardError, match="stream is asked for, but .*labels writes no texts"):
+    with pytest.raises(RegardError, match=r"stream is asked for, but .*labels writes no texts"):
         load(folder / "labels").stream("a")
 
 
