@@ -19,6 +19,9 @@ Array = np.ndarray
 Weights = Mapping[str, Array]
 NOTHING: Weights = MappingProxyType({})
 
+# What stands in the place of attention: vectors and its learned numbers -> vectors.
+Mix = Callable[[Array, Weights], Array]
+
 
 def part(weights: Weights, name: str) -> dict[str, Array]:
     """The learned numbers of one part, under their names within it."""
@@ -609,8 +612,9 @@ def decoder_block(
     allowed: Array | None,
     memory_allowed: Array | None,
     placed: Weights = NOTHING,
+    look_back: Mix | None = None,
 ) -> Array:
-    """Causal self-attention, attention to the memory, then the feed-forward network.
+    """Causal self-attention (or what looks back in its place), attention to the memory, then the feed-forward network.
 
     Source: Vaswani et al. 2017, section 3.1 and figure 1, right; section 3.2.3 for what is hidden from whom.
     x, output: (batch, length, width); memory: (batch, time, memory_width)
@@ -620,6 +624,8 @@ def decoder_block(
     allowed = nobody_looks_ahead if allowed is None else nobody_looks_ahead & allowed
 
     def attend(x: Array) -> Array:
+        if look_back is not None:
+            return look_back(x, part(weights, "attention.part"))
         return multi_head(
             x,
             x,
@@ -680,6 +686,7 @@ def decoder(
     *,
     allowed: Array | None = None,
     memory_allowed: Array | None = None,
+    look_back: Callable[[int], Mix] | None = None,
 ) -> Array:
     """Positions are told to what is written, then block follows block. Source: Vaswani et al. 2017, section 3.1.
 
@@ -696,6 +703,7 @@ def decoder(
             allowed=allowed,
             memory_allowed=memory_allowed,
             placed=kind.of_block(placed, index),
+            look_back=None if look_back is None else look_back(index),
         )
     return last_norm(x, weights, shape)
 
@@ -709,6 +717,94 @@ def pointwise_encoder(x: Array, weights: Weights, shape: Shape) -> Array:
             part(of_block, "around_feed_forward"),
             shape,
         )
+    return last_norm(x, weights, shape)
+
+
+# --- Convolution and recurrence -------------------------------------------------------------------------------------
+
+
+def gated_convolution(x: Array, weights: Weights, *, kernel: int, dilation: int = 1, causal: bool = False) -> Array:
+    """h(X) = (X * W + b) ⊗ σ(X * V + c), where beyond the ends there are zeros.
+
+    Source: Dauphin et al. 2017, arXiv:1612.08083, equation 1; dilation: van den Oord et al. 2016, arXiv:1609.03499,
+    section 2.1. W and V stand one after the other in project.weight, (2 · width, kernel · width).
+    x, output: (batch, time, width)
+    """
+    time, width = x.shape[1:]
+    taps = weights["project.weight"].reshape(2 * width, kernel, width)
+    before = (kernel - 1) * dilation if causal else (kernel - 1) // 2 * dilation
+    found = np.tile(weights["project.bias"], (*x.shape[:2], 1))
+    for place, tap in product(range(time), range(kernel)):
+        seen = place - before + tap * dilation
+        if 0 <= seen < time:
+            found[:, place] += x[:, seen] @ taps[:, tap].T
+    return found[..., :width] * sigmoid(found[..., width:])
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def rnn(x: Array, h: Array, c: Array, weights: Weights) -> tuple[Array, Array]:
+    """h' = tanh(W x + U h + b). Source: Elman 1990, figure 2."""
+    return np.tanh(_product(x, weights, "ih") + _product(h, weights, "hh")), c
+
+
+def lstm(x: Array, h: Array, c: Array, weights: Weights) -> tuple[Array, Array]:
+    """c' = f ⊗ c + i ⊗ g and h' = o ⊗ tanh c'. Source: Gers, Schmidhuber & Cummins 2000, equations 1 to 6."""
+    i, f, g, o = np.split(_product(x, weights, "ih") + _product(h, weights, "hh"), 4, -1)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(c), c
+
+
+def gru(x: Array, h: Array, c: Array, weights: Weights) -> tuple[Array, Array]:
+    """h' = z ⊗ h + (1 − z) ⊗ n, n = tanh(W x + r ⊗ (U h)). Source: Cho et al. 2014, arXiv:1406.1078, equations 5 to 8
+    (there U (r ⊗ h))."""
+    of_x, of_h = np.split(_product(x, weights, "ih"), 3, -1), np.split(_product(h, weights, "hh"), 3, -1)
+    r, z = sigmoid(of_x[0] + of_h[0]), sigmoid(of_x[1] + of_h[1])
+    return z * h + (1 - z) * np.tanh(of_x[2] + r * of_h[2]), c
+
+
+def _product(x: Array, weights: Weights, kind: str) -> Array:
+    return x @ weights[f"weight_{kind}_l0"].T + weights[f"bias_{kind}_l0"]
+
+
+CELLS = {"rnn": rnn, "lstm": lstm, "gru": gru}
+
+
+def walk(x: Array, weights: Weights, cell: str) -> Array:
+    """What the memory holds after each element, beginning with nothing. x: (batch, time, width)"""
+    size = weights["weight_hh_l0"].shape[1]
+    h = c = np.zeros((len(x), size))
+    found = np.zeros((*x.shape[:2], size))
+    for place in range(x.shape[1]):
+        h, c = CELLS[cell](x[:, place], h, c, weights)
+        found[:, place] = h
+    return found
+
+
+def recurrence(x: Array, weights: Weights, cell: str) -> Array:
+    """Forward, and beside it what a second memory holds that comes from the end. Source: Schuster & Paliwal 1997."""
+    found = walk(x, part(weights, "walks.0"), cell)
+    other = part(weights, "walks.1")
+    return np.concatenate((found, walk(x[:, ::-1], other, cell)[:, ::-1]), -1) if other else found
+
+
+def mix_encoder(x: Array, weights: Weights, shape: Shape, mix: Callable[[int], Mix]) -> Array:
+    """A Transformer encoder with something else in the place of attention. x, output: (batch, time, width)
+
+    mix: for each block what stands there
+    """
+    for index, of_block in enumerate(blocks(weights)):
+
+        def take_in(x: Array, of_block: Weights = of_block, index: int = index) -> Array:
+            return mix(index)(x, part(of_block, "mix"))
+
+        def think(x: Array, of_block: Weights = of_block) -> Array:
+            return feed_forward(x, part(of_block, "feed_forward"), shape.activation)
+
+        x = around(x, take_in, part(of_block, "around_mix"), shape)
+        x = around(x, think, part(of_block, "around_feed_forward"), shape)
     return last_norm(x, weights, shape)
 
 

@@ -12,8 +12,16 @@ from torch import Tensor, nn
 
 from regard.attention import NORMALIZERS, POSITIONS, SCORES, Mask, Position, Score, Sizes
 from regard.attention.position import T5
-from regard.build import ENCODERS
-from regard.layers import AddNorm, Decoder, DecoderBlock, Encoder, FeedForward, MultiHeadAttention
+from regard.build import DECODERS, ENCODERS
+from regard.layers import (
+    AddNorm,
+    Decoder,
+    DecoderBlock,
+    Encoder,
+    FeedForward,
+    LookBack,
+    MultiHeadAttention,
+)
 from regard.layers.block import NORMS
 from regard.recipe.settings import ModelSettings
 
@@ -95,6 +103,13 @@ def encoder(kind: str = "attention", *, sharp: bool = True, seed: int = 0, **set
     return sharpen(model, 5.0 if sharp else 1.0).eval()
 
 
+# Every kind of encoder at every position that means something to it.
+ENCODERS_AT = [
+    *(("attention", position) for position in POSITIONS),
+    *((kind, "none") for kind in ENCODERS if kind != "attention"),
+]
+
+
 def attention_encoder(**settings: Any) -> Encoder:
     model = encoder("attention", **settings)
     assert isinstance(model, Encoder)
@@ -102,8 +117,9 @@ def attention_encoder(**settings: Any) -> Encoder:
 
 
 def decoder(
+    kind: str = "attention",
     *,
-    position: str = "sinusoidal",
+    position: str | None = None,
     norm: str = "layer",
     norm_place: str = "before",
     key_heads: int | None = None,
@@ -111,8 +127,10 @@ def decoder(
     dropout: float = 0.0,
     depth: int = 2,
     seed: int = 0,
+    **settings: Any,
 ) -> Decoder:
-    """A decoder in evaluation mode that reads a memory of MEMORY_WIDTH."""
+    """A decoder of a kind of the table, in evaluation mode, that reads a memory of MEMORY_WIDTH."""
+    position = ("sinusoidal" if kind == "attention" else "none") if position is None else position
     torch.manual_seed(seed)
 
     def attention(memory_width: int) -> MultiHeadAttention:
@@ -121,9 +139,13 @@ def decoder(
     def around() -> AddNorm:
         return AddNorm(WIDTH, norm=norm, place=norm_place, residual=residual, dropout=dropout)
 
+    def look_back(block: int) -> MultiHeadAttention | LookBack:
+        given = ModelSettings(width=WIDTH, **settings)
+        return attention(WIDTH) if kind == "attention" else DECODERS[kind](given, None, block)
+
     blocks = [
-        DecoderBlock(attention(WIDTH), attention(MEMORY_WIDTH), FeedForward(WIDTH, INNER), around(), around(), around())
-        for _ in range(depth)
+        DecoderBlock(look_back(block), attention(MEMORY_WIDTH), FeedForward(WIDTH, INNER), around(), around(), around())
+        for block in range(depth)
     ]
     last = NORMS[norm if norm_place == "before" else "none"](WIDTH)
     placed = position_of(position, depth=depth)

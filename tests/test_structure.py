@@ -11,14 +11,14 @@ from sacrebleu.metrics.bleu import BLEU
 
 import regard
 from regard.attention import NORMALIZERS, POSITIONS, SCORES
-from regard.build import ENCODERS
+from regard.build import DECODERS, ENCODERS
 from regard.data.dividing import DIVISIONS
 from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.text import SPLITS
 from regard.data.tokenizer import TOKENIZERS, WordCharacterTokenizer
 from regard.decode.search import LENGTH_NORMS
-from regard.layers import ACTIVATIONS, NORMS, QUERY_KEY_NORMS
+from regard.layers import ACTIVATIONS, CELLS, DILATIONS, DIRECTIONS, NORMS, QUERY_KEY_NORMS
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
 from regard.models.gather import POOLINGS
@@ -40,10 +40,10 @@ ROWS = (
     ("predict", "machine"),
     ("look", "training", "writing"),
     ("build", "corpus"),
-    ("folder", "scoring"),
+    ("folder", "scoring", "matching"),
     ("run", "init", "doctor", "runs", "results"),
     ("experiment",),
-    ("demo", "printing"),
+    ("demo", "comparison", "printing"),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -59,6 +59,10 @@ TABLES = {
     "data.scheme": FILE_SCHEMES,
     "output.scheme": SCHEMES,
     "model.encoder": ENCODERS,
+    "model.decoder": DECODERS,
+    "model.dilations": DILATIONS,
+    "model.cell": CELLS,
+    "model.directions": DIRECTIONS,
     "model.activation": ACTIVATIONS,
     "model.score": SCORES,
     "model.normalizer": NORMALIZERS,
@@ -148,7 +152,9 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("words", [[], ["train"], ["predict"], ["init"], ["look"], ["runs"], ["doctor"], ["evaluate"]])
+@pytest.mark.parametrize(
+    "words", [[], ["train"], ["predict"], ["init"], ["look"], ["runs"], ["doctor"], ["evaluate"], ["compare"]]
+)
 def test_help_does_not_import_torch(words):
     code = f"""
 import sys

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regard.comparison.compare import compare as compare
     from regard.errors import RegardError as RegardError
     from regard.experiment import train as train
     from regard.run import Run as Run
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 
 # The public names and where they live; each is imported when it is first asked for, so that `import regard` is quick.
 _PUBLIC = {
+    "compare": "regard.comparison.compare",
     "train": "regard.experiment",
     "load": "regard.run",
     "Run": "regard.run",
     "RegardError": "regard.errors",
 }
 
-__all__ = ["RegardError", "Run", "load", "train"]
+__all__ = ["RegardError", "Run", "compare", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,17 +19,23 @@ from regard.data.target import Classes, Numbers, Target, Texts, written_words
 from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.errors import FolderError
 from regard.layers import (
+    DILATIONS,
     NORMS,
     QUERY_KEY_NORMS,
     AddNorm,
+    Convolution,
     Decoder,
     DecoderBlock,
     Encoder,
     EncoderBlock,
     FeedForward,
+    LookBack,
+    MixBlock,
+    MixEncoder,
     MultiHeadAttention,
     PointwiseBlock,
     PointwiseEncoder,
+    Recurrence,
 )
 from regard.models.answering import best_of_each
 from regard.models.gather import POOLINGS, Compared, EachWord, Together
@@ -154,14 +160,14 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
     return Decoder(
         [
             DecoderBlock(
-                _attention(model, code),
+                DECODERS[model.decoder](model, code, block),
                 _attention(model, code),
                 _feed_forward(model),
                 *(_add_norm(model) for _ in range(3)),
             )
-            for _ in range(depth)
+            for block in range(depth)
         ],
-        position=_position(model, code, depth, causal=True),
+        position=_position(model, code, depth, causal=True) if model.decoder == "attention" else None,
         norm=_last_norm(model),
         dropout=model.dropout,
     )
@@ -203,9 +209,37 @@ def _pointwise_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
     return PointwiseEncoder(blocks, norm=_last_norm(model), dropout=model.dropout)
 
 
+def _convolution_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
+    return _mix_encoder(model, [_convolution(model, block) for block in range(model.depth)])
+
+
+def _recurrent_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
+    parts = [Recurrence(model.width, cell=model.cell, directions=model.directions) for _ in range(model.depth)]
+    return _mix_encoder(model, parts)
+
+
+def _mix_encoder(model: ModelSettings, parts: Sequence[Convolution | Recurrence]) -> nn.Module:
+    blocks = [MixBlock(part, _feed_forward(model), _add_norm(model), _add_norm(model)) for part in parts]
+    return MixEncoder(blocks, norm=_last_norm(model), dropout=model.dropout)
+
+
+def _convolution(model: ModelSettings, block: int, causal: bool = False) -> Convolution:
+    return Convolution(model.width, model.kernel, dilation=DILATIONS[model.dilations](block), causal=causal)
+
+
 ENCODERS: dict[str, Callable[[ModelSettings, Path | None], nn.Module]] = {
     "attention": _attention_encoder,
+    "convolution": _convolution_encoder,
+    "recurrent": _recurrent_encoder,
     "pointwise": _pointwise_encoder,
+}
+
+
+# What looks back at what was written, in the decoder's block of that number.
+DECODERS: dict[str, Callable[[ModelSettings, Path | None, int], MultiHeadAttention | LookBack]] = {
+    "attention": lambda model, code, block: _attention(model, code),
+    "convolution": lambda model, code, block: LookBack(_convolution(model, block, causal=True)),
+    "recurrent": lambda model, code, block: LookBack(Recurrence(model.width, cell=model.cell, directions="forward")),
 }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regard.comparison import SEED, TRIALS
 from regard.errors import RegardError, nearest
 
 if TYPE_CHECKING:
@@ -235,6 +236,51 @@ def look(
     console = _console(stderr=False)
     console.print(found.answered, markup=False, highlight=False)
     console.print(picture)
+
+
+@app.command()
+def compare(
+    one: RunFolder,
+    other: Annotated[Path, typer.Argument(metavar="RUN", help="The run to hold it against.")],
+    data: Annotated[str, typer.Option("--data", help="A file with what is to be answered, and its labels.")],
+    reference: Annotated[
+        str | None,
+        typer.Argument(metavar="[REFERENCE]", help="Where DATA is lines of text: their answers, line by line."),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="What is looked at most closely; as the first run was chosen.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A page to write, as in compare.html.")] = None,
+    trials: Annotated[int, typer.Option("--trials", help="Resamples and swaps that are drawn.")] = TRIALS,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed, other draws.")] = SEED,
+    as_json: Json = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Which of two runs is better, by how much, whether it may be chance, and on which items."""
+    from regard.comparison.compare import compare as compare_runs
+    from regard.comparison.told import as_data, html, told
+    from regard.folder import write_file
+
+    found = compare_runs(
+        one,
+        other,
+        data,
+        reference,
+        metric=metric,
+        trials=trials,
+        seed=seed,
+        trust_code=trust_code,
+        say=_say,
+        watch=_progressing,
+    )
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_file(out, html(found))
+    _print_json(as_data(found)) if as_json else print(told(found))
+    for note in found.notes:
+        _say(note)
+    if out is not None:
+        _say(f"wrote {out}")
 
 
 @app.command()

@@ -161,6 +161,16 @@ class Run:
 
         reference: a file with the targets of data, line by line
         """
+        return score(self.predictor, self.examples(data, reference, say=say), self.recipe)
+
+    def examples(
+        self,
+        data: str | Path | Pairs,
+        reference: str | Path | None = None,
+        *,
+        say: Callable[[str], None] = lambda sentence: None,
+    ) -> Sequence[Example]:
+        """Data with targets, as this run reads and scores it."""
         if reference is not None:
             examples: Sequence[Example] = self._beside(data, reference, say)
         elif isinstance(data, str | Path):
@@ -169,7 +179,7 @@ class Run:
             examples = read_part(self.recipe, [str(data)], say)
         else:
             examples = given_corpus(self.recipe, {"train": data, "dev": data}, say).dev
-        return score(self.predictor, to_be_scored(self.recipe, examples), self.recipe)
+        return to_be_scored(self.recipe, examples)
 
     def _beside(self, data: str | Path | Pairs, reference: str | Path, say: Callable[[str], None]) -> Sequence[Example]:
         """Lines of one file with targets from another."""

@@ -12,6 +12,7 @@ from laws import (
 )
 from sharp import (
     BATCH,
+    ENCODERS_AT,
     INNER,
     KEYS,
     KINDS_AT,
@@ -41,8 +42,7 @@ MEMORY = draw(BATCH, 5, MEMORY_WIDTH, seed=1, dtype=torch.float64)
 
 @pytest.mark.parametrize("norm_place", ["before", "after"])
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("kind", ENCODERS)
+@pytest.mark.parametrize(("kind", "position"), ENCODERS_AT)
 def test_padding_does_not_change_the_answer(kind, position, norm, norm_place):
     made = stir(encoder(kind, position=position, norm=norm, norm_place=norm_place))
     padding_does_not_change_the_answer(made.double())

@@ -202,6 +202,7 @@ def test_how_probable_a_given_text_is_does_not_depend_on_neighbours(predictor):
 
 def test_more_texts_can_be_asked_for_than_there_are_beams():
     made = written.predictor(decode={"max_length": 11, "beam": 1})
+    written.bias_of(made)[made.writes.end] += 3.0  # so that many texts end in time
     found = searched(made, written.examples(1)[0], count=3)
     assert len({hypothesis.tokens for hypothesis in found}) == len(found) == 3
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)

@@ -5,7 +5,7 @@ import random
 from collections import Counter
 
 from regard.data.example import Example
-from regard.training.linear import Bags
+from regard.training.linear import Bags, grams_of
 from regard.training.text_floor import TEXT_FLOORS, of_the_most_similar, text_floors, the_source
 
 draw = random.Random(5)
@@ -21,8 +21,7 @@ def texts(count: int) -> list[str]:
 
 def bag(bags: Bags, one: Example) -> Counter:
     """What stands in an example, as the bags count it."""
-    (row,) = bags.matrix([one]).to_dense().tolist()
-    return Counter({place: value for place, value in enumerate(row) if value})
+    return Counter(bags.bag(one.words))
 
 
 def cosine(one: Counter, other: Counter) -> float:
@@ -37,7 +36,7 @@ def test_the_source_is_copied_as_it_was_read():
 def test_the_most_similar_is_found_by_comparing_with_each():
     train = [example(source, f"target {number}") for number, source in enumerate(texts(61))]
     test = [example(source) for source in texts(151)]
-    bags = Bags(train)
+    bags = Bags(train, grams_of(train, longest=2))
     known = [bag(bags, one) for one in train]
     for asked, found in zip(test, of_the_most_similar(train, test), strict=True):
         likeness = [cosine(bag(bags, asked), other) for other in known]

@@ -70,7 +70,10 @@ def read_data(
     values["data"] |= {part: tuple(os.path.relpath(path, out.parent) for path in of) for part, of in files.items()}
     recipe = recipe_from(values, folder=out.parent)
     told = [f"{' and '.join(of)}: {part}, read as {recipe.data.format}" for part, of in files.items()]
-    told += _told(examples, tuple(examples["train"][0].labels), separator)
+    told += [_sizes(part, of_part, recipe) for part, of_part in examples.items()]
+    told += _texts(recipe) if task == "seq2seq" else _values(examples["train"], separator)
+    told += ["  " + _shown(example) for example in examples["train"][:3]]
+    told += duplicates(examples)
     if recipe.data.scheme != "none":
         told.append(f"spans are written as {recipe.data.scheme} and learnt as {recipe.output.scheme}")
     return Reading(recipe, commented_relative(recipe, values, out), told)
@@ -169,37 +172,43 @@ def _targets(format: str, path: str) -> tuple[str | int, ...]:
     return ("xpos",) if filled["xpos"] and not filled["upos"] else (COLUMNS[3],)
 
 
-def _told(examples: dict[str, list[Example]], columns: Sequence[str], separator: str | None) -> list[str]:
+def _sizes(part: str, examples: Sequence[Example], recipe: Recipe) -> str:
+    """How many items there are, and how long they are."""
+    written = recipe.task.kind == "seq2seq"
+    lengths = sorted(len(" ".join(example.words).split() if written else example.words) for example in examples)
+    return (
+        f"{part:>5}  {len(examples):,} items, {sum(lengths):,} words; lengths {lengths[0]} to {lengths[-1]}, "
+        f"median {lengths[len(lengths) // 2]}"
+    )
+
+
+def _texts(recipe: Recipe) -> list[str]:
+    shared = " (the same ones)" if recipe.output.share == "all" else ""
+    return [f"texts are read in {recipe.input.tokens} and written in {recipe.output.tokens}{shared}"]
+
+
+def _values(train: Sequence[Example], separator: str | None) -> list[str]:
+    """What stands in each target column."""
     told = []
-    for part, of_part in examples.items():
-        lengths = sorted(len(example.words) for example in of_part)
-        told.append(
-            f"{part:>5}  {len(of_part):,} items, {sum(lengths):,} words; lengths {lengths[0]} to {lengths[-1]}, "
-            f"median {lengths[len(lengths) // 2]}"
-        )
-    train = examples["train"]
     if len(train) == 1 and not train[0].whole:
         told.append("all of train is one sentence: no blank line parts it. For one value a line: classify or regress")
-    for column in columns:
+    for column in train[0].labels:
         cells = [label for example in train for label in example.labels[column]]
         parts = [name for cell in cells for name in parted(cell or "", separator)] if separator else cells
         counts = Counter(parts)
         most = ", ".join(f"{label} {count:,}" for label, count in counts.most_common(6))
         kind = f"classes, {len(parts) / len(cells):.1f} in a cell" if separator else "values"
         told.append(f"column {column}: {len(counts)} different {kind}, most often {most}")
-    told += ["  " + _shown(example, columns[0]) for example in train[:3]]
-    return told + duplicates(examples)
+    return told
 
 
-def _shown(example: Example, column: str, most: int = 12) -> str:
+def _shown(example: Example, most: int = 12) -> str:
     """The first words with their labels, or with the one value for the whole."""
     more = " …" if len(example.words) > most else ""
+    labels = next(iter(example.labels.values()))
     if example.whole:
-        return f"{' '.join(example.words[:most])}{more} → {example.labels[column][0]}"
-    return (
-        " ".join(f"{word}/{label}" for word, label in zip(example.words[:most], example.labels[column], strict=False))
-        + more
-    )
+        return f"{' '.join(example.words[:most])}{more} → {labels[0]}"
+    return " ".join(f"{word}/{label}" for word, label in zip(example.words[:most], labels, strict=False)) + more
 
 
 def duplicates(examples: dict[str, list[Example]]) -> list[str]:

@@ -16,6 +16,7 @@ from regard.attention.position import NOWHERE, Position
 from regard.errors import choose
 from regard.layers.cache import BlockCache
 from regard.layers.dropout import Dropout
+from regard.layers.look_back import LookBack
 from regard.layers.multihead import MultiHeadAttention
 
 
@@ -204,11 +205,14 @@ class EncoderBlock(nn.Module):
 
 
 class DecoderBlock(nn.Module):
-    """Attend to what was written so far, then to what was read, then think about it."""
+    """Attend to what was written so far, then to what was read, then think about it.
+
+    attention: to what was written, or what looks back in its place: a causal convolution, a recurrence
+    """
 
     def __init__(
         self,
-        attention: MultiHeadAttention,
+        attention: MultiHeadAttention | LookBack,
         cross_attention: MultiHeadAttention,
         feed_forward: FeedForward,
         around_attention: AddNorm,
@@ -222,6 +226,10 @@ class DecoderBlock(nn.Module):
         self.cross_attention = cross_attention
         self.around_feed_forward = around_feed_forward
         self.feed_forward = feed_forward
+
+    def cache(self) -> BlockCache:
+        """Empty caches for decoding step by step."""
+        return BlockCache(self.attention.cache())
 
     def forward(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
@@ -44,19 +44,34 @@ class AttentionCache:
             self.positions = self.positions[rows]
 
 
-class BlockCache:
-    """The caches of one decoder block."""
+class StateCache:
+    """What a convolution or a recurrence remembers of what it has seen.
+
+    state: tensors whose first axis is the batch; None before the first step
+    """
 
     def __init__(self) -> None:
-        self.attention = AttentionCache()
+        self.state: tuple[Tensor, ...] | None = None
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with these rows of the batch only, in this order (a row may be taken several times)."""
+        if self.state is not None:
+            self.state = tuple(part[rows] for part in self.state)
+
+
+class BlockCache:
+    """The caches of one decoder block: of what looks back at what was written, and of the attention to the memory."""
+
+    def __init__(self, attention: AttentionCache | StateCache) -> None:
+        self.attention = attention
         self.cross_attention = AttentionCache()
 
 
 class Cache:
     """The caches of a decoder's blocks, and how many elements they have seen."""
 
-    def __init__(self, depth: int) -> None:
-        self.blocks = [BlockCache() for _ in range(depth)]
+    def __init__(self, blocks: Iterable[BlockCache]) -> None:
+        self.blocks = list(blocks)
         self.length = 0
 
     def select(self, rows: Tensor) -> None:

@@ -100,6 +100,10 @@ class MultiHeadAttention(nn.Module):
                 nn.init.xavier_uniform_(projection.weight)
                 nn.init.zeros_(projection.bias)
 
+    def cache(self) -> AttentionCache:
+        """An empty cache for decoding step by step."""
+        return AttentionCache()
+
     def forward(
         self,
         x: Tensor,

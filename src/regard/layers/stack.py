@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention.mask import Mask
 from regard.attention.position import Position
-from regard.layers.block import NoNorm
+from regard.layers.block import DecoderBlock, NoNorm
 from regard.layers.cache import Cache
 from regard.layers.dropout import Dropout
 
@@ -87,7 +88,7 @@ class Decoder(Stack):
 
     def cache(self) -> Cache:
         """An empty cache for decoding step by step."""
-        return Cache(len(self.blocks))
+        return Cache(block.cache() for block in cast(Iterable[DecoderBlock], self.blocks))
 
     def forward(
         self,

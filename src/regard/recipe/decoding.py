@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.errors import RecipeError, nearest
-from regard.recipe.faults import faults
+from regard.recipe.faults import unused
 from regard.recipe.read import recipe_from
 from regard.recipe.settings import DecodeSettings, Recipe
 from regard.recipe.write import values
@@ -27,7 +27,7 @@ def with_decoding(recipe: Recipe, overrides: Mapping[str, Any]) -> Recipe:
         trial = recipe.model_copy(update={"decode": DecodeSettings.model_validate(known)})
     except ValueError:
         return recipe_from(given, overrides)  # which says what is wrong
-    useless = {key.partition(".")[2] for key, sentence in faults(trial) if sentence.endswith("; take it out")}
+    useless = {key.partition(".")[2] for key, _ in unused(trial)}
     kept = {key: value for key, value in given.get("decode", {}).items() if key not in useless}
     return recipe_from({**given, "decode": kept}, overrides)
 

@@ -14,7 +14,7 @@ def faults(recipe: Recipe) -> list[tuple[str, str]]:
         *_files(recipe),
         *_split(recipe),
         *_contradictions(recipe),
-        *_unused(recipe),
+        *unused(recipe),
         *_metric(recipe),
     ]
 
@@ -22,7 +22,15 @@ def faults(recipe: Recipe) -> list[tuple[str, str]]:
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
     found = []
     model, train = recipe.model, recipe.train
-    if model.encoder == "attention":
+    if model.encoder == "recurrent" and model.directions == "both" and model.width < 2:
+        found.append(
+            (
+                "model.directions",
+                f"model.width is {model.width}, which two directions cannot share; use width = 2 or more, or "
+                "directions = forward",
+            )
+        )
+    if _attends(recipe):
         if model.head_width is None and model.width % model.heads:
             fitting = [n for n in range(1, model.width + 1) if model.width % n == 0 and n <= 2 * model.heads]
             below = model.width // model.heads * model.heads
@@ -63,7 +71,7 @@ def _sequences(recipe: Recipe) -> list[tuple[str, str]]:
             (
                 "model.encoder",
                 f"model.encoder is {recipe.model.encoder}, but a text is written by attention to what was read; "
-                "use attention",
+                "use attention, convolution or recurrent",
             )
         )
     tokens = (recipe.input.tokens, recipe.output.tokens)
@@ -169,16 +177,21 @@ def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     return []
 
 
-# Settings of attention, of what is written, and of what texts are compared by.
+# Settings of attention, of where things are in it, of what is written, and of what texts are compared by.
 _ATTENTION = (
-    "heads head_width key_heads value_width projections query_key_norm score normalizer scale position longest "
-    "distance turned window attention_dropout"
+    "heads head_width key_heads value_width projections query_key_norm score normalizer scale attention_dropout"
 )
+_POSITION = "position longest distance turned"
 _RANKING = "length_penalty length_norm coverage_penalty"
 _WRITTEN = "tokens size minimum_count lowercase normalize share bleu_tokens"
 
 
-def _unused(recipe: Recipe) -> list[tuple[str, str]]:
+def _attends(recipe: Recipe) -> bool:
+    """Whether there is attention anywhere: what writes attends to what was read, whatever else it does."""
+    return recipe.model.encoder == "attention" or recipe.task.kind == "seq2seq"
+
+
+def unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     found: dict[str, str] = {}
     for section, names, used, reason in (*_by_task(recipe), *_by_data(recipe), *_by_part(recipe)):
@@ -198,7 +211,7 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     written, reason = kind == "seq2seq", f"task.kind = {kind}"
     yield "model", "pooling towers", kind in POOLED_TASKS, reason
     yield "input", "shared_words", kind in POOLED_TASKS, reason
-    yield "model", "decoder_depth", written, reason
+    yield "model", "decoder decoder_depth", written, reason
     yield "output", _WRITTEN, written, reason
     yield "output", "crf scheme", kind == "label", reason
     yield "decode", " ".join(DecodeSettings.model_fields), written, reason
@@ -228,7 +241,7 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     has_words, reason = tokens in ("words", "words+characters"), f"input.tokens = {tokens}"
     yield "input", "minimum_count lowercase word_width pretrained shared_words", has_words, reason
     yield "input", "character_width filters", tokens == "words+characters", reason
-    yield "model", _ATTENTION, model.encoder == "attention", f"model.encoder = {model.encoder}"
+    yield from _by_kind(recipe)
     yield "model", "head_width key_heads value_width", model.projections, "model.projections = false"
     position = f"model.position = {model.position}"
     yield "model", "longest", model.position in ("learned", "floater"), position
@@ -243,3 +256,18 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     yield "decode", "temperature top_k top_p seed", decode.sample, "decode.sample = false"
     yield "decode", "unknown", output.tokens == "words", f"output.tokens = {output.tokens}"
     yield "train", "label_smoothing class_weights", not output.crf, "output.crf = true"
+
+
+def _by_kind(recipe: Recipe) -> Iterator[Rule]:
+    """What only some kinds of encoder and decoder use."""
+    model = recipe.model
+    encoder = f"model.encoder = {model.encoder}"
+    kinds, reason = {model.encoder}, encoder
+    if recipe.task.kind == "seq2seq":
+        kinds, reason = {model.encoder, model.decoder}, f"{encoder} and model.decoder = {model.decoder}"
+    yield "model", _ATTENTION, _attends(recipe), encoder
+    yield "model", _POSITION, "attention" in kinds, reason
+    yield "model", "window", model.encoder == "attention", encoder
+    yield "model", "kernel dilations", "convolution" in kinds, reason
+    yield "model", "cell", "recurrent" in kinds, reason
+    yield "model", "directions", model.encoder == "recurrent", encoder

@@ -28,7 +28,11 @@ NAMES: dict[str, tuple[str, ...]] = {
     "output.share": ("none", "target", "all"),
     "output.bleu_tokens": ("13a", "zh", "char", "intl", "none"),
     "output.scheme": ("none", "IOB2", "IOBES", "BMES", "BILOU"),
-    "model.encoder": ("attention", "pointwise"),
+    "model.encoder": ("attention", "convolution", "recurrent", "pointwise"),
+    "model.decoder": ("attention", "convolution", "recurrent"),
+    "model.dilations": ("none", "doubling"),
+    "model.cell": ("rnn", "lstm", "gru"),
+    "model.directions": ("both", "forward"),
     "model.activation": ("relu", "gelu", "swiglu"),
     "model.score": ("scaled_dot", "dot", "cosine", "bilinear", "additive"),
     "model.normalizer": ("softmax", "relu", "sigmoid", "sparsemax", "entmax15"),
@@ -89,6 +93,12 @@ def _two_or_none(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
+def _odd(value: int) -> int:
+    if value % 2 == 0:
+        raise ValueError(f"must be odd, so that as many stand to both sides, as {value - 1} or {value + 1}")
+    return value
+
+
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 Column = str | int
@@ -109,6 +119,7 @@ Shares = Annotated[
     AfterValidator(_leave_some),
 ]
 Count = Annotated[int, Field(ge=1)]
+Odd = Annotated[Count, AfterValidator(_odd)]
 Window = Annotated[tuple[int, ...], BeforeValidator(_both_sides), AfterValidator(_two_or_none)]
 
 
@@ -246,11 +257,27 @@ class ModelSettings(Section):
     """The network."""
 
     encoder: Annotated[str, _one_of("model.encoder")] = Field(
-        "attention", description="pointwise sees each element alone"
+        "attention",
+        description="what lets elements see each other: attention, convolution, recurrent; pointwise sees each alone",
+    )
+    decoder: Annotated[str, _one_of("model.decoder")] = Field(
+        "attention",
+        description="seq2seq: what looks back at what was written; what was read is attended to in any case",
     )
     width: Count = Field(128, description="numbers in the vector of each element")
     depth: Count = Field(2, description="blocks one after the other")
     decoder_depth: Count | None = Field(None, description="seq2seq: blocks of the decoder; depth where not given")
+    kernel: Odd = Field(3, description="convolution: how many neighbours are seen at once, oneself among them; odd")
+    dilations: Annotated[str, _one_of("model.dilations")] = Field(
+        "none",
+        description="convolution: doubling: neighbours stand 1, 2, 4 … elements apart in one block after the other",
+    )
+    cell: Annotated[str, _one_of("model.cell")] = Field(
+        "lstm", description="recurrent: how the memory takes in what comes"
+    )
+    directions: Annotated[str, _one_of("model.directions")] = Field(
+        "both", description="recurrent encoder: from both ends, each with half of the width, or forward only"
+    )
     heads: Count = Field(4, description="attention heads side by side; they must divide width")
     head_width: Count | None = Field(None, description="numbers in a head's vectors; width / heads where not given")
     key_heads: Count | None = Field(None, description="fewer heads for keys and values, shared; heads where not given")
