@@ -99,11 +99,7 @@ DECODE = {"max_length": 2, "max_ratio": 1.5, "no_repeat": 3, "prefix": "a", "top
 @pytest.mark.parametrize(
     "setting",
     [
-<<<<<<< HEAD
         *(("decode", name, DECODE.get(name, field.default)) for name, field in DecodeSettings.model_fields.items()),
-=======
-        *(("decode", name, field.default or 2) for name, field in DecodeSettings.model_fields.items()),
->>>>>>> main
         *(("output", name, value) for name, value in (("tokens", "words"), ("size", 9), ("share", "none"))),
         *(
             ("output", name, value)
@@ -117,17 +113,9 @@ def test_what_only_a_text_needs_is_refused_elsewhere(kind: str, setting: tuple[s
     section, name, value = setting
     values: dict[str, Any] = {"task": {"kind": kind}, "data": {"train": "a"}}
     with pytest.raises(RecipeError, match=rf"{section}\.{name} is not used with .*; take it out"):
-<<<<<<< HEAD
         recipe_from(
-            {
-                "task": {"kind": kind},
-                "data": {"train": "a"},
-                section: {name: list(value) if isinstance(value, tuple) else value},
-            }
+            {**values, section: {**values.get(section, {}), name: list(value) if isinstance(value, tuple) else value}}
         )
-=======
-        recipe_from({**values, section: {**values.get(section, {}), name: value}})
->>>>>>> main
 
 
 @pytest.mark.parametrize(
