@@ -129,6 +129,15 @@ def test_what_is_required_is_in_every_text_that_is_found_however_wide_the_beam(b
             assert holds(one.tokens, "zx") and holds(one.tokens, "y")
 
 
+def test_a_phrase_that_is_begun_and_broken_off_is_still_written():
+    """Where there is room for what is missing, but not for beginning anew."""
+    required = Required([Phrase("zzzx", LETTERS)], END)
+    for seed in range(5):
+        items = range(seed * 11, seed * 11 + 11)
+        for (best,) in found(items, [7] * 11, beam=5, filters=[required], required=required):
+            assert holds(best.tokens, "zzzx")
+
+
 def test_a_text_that_never_ends_has_what_is_required_when_it_is_cut():
     required = Required([Phrase("zzz", LETTERS)], END)
     table = Table(range(5), end=-torch.inf)

@@ -132,9 +132,6 @@ def test_what_only_a_text_needs_is_refused_elsewhere(kind: str, setting: tuple[s
         ("decode", "top_p", 0.0),
         ("decode", "temperature", 0.0),
         ("decode", "seed", -1),
-        ("decode", "prefix", ""),
-        ("decode", "length_norm", "log"),
-        ("decode", "unknown", "guess"),
         ("model", "decoder_depth", 0),
     ],
 )

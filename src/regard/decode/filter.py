@@ -138,8 +138,8 @@ class Required:
         states = [phrase.state(written) for phrase in self.phrases]
         now, after = self._missing(states), self.need(written)
         scores = torch.where((now > 0)[:, None], _without(scores, self.end), scores)
-        pressing = (now > 0) & (now >= room - 1)
-        return scores.masked_fill(pressing[:, None] & (after >= now[:, None]), -torch.inf)
+        # What is begun may have to begin anew: what counts is whether there will be room for what is missing then.
+        return scores.masked_fill(after > (room - 2).clamp(min=0)[:, None], -torch.inf)
 
     def need(self, written: Tensor) -> Tensor:
         """(rows, vocabulary): how many symbols are missing after each that might be next."""
