@@ -5,7 +5,7 @@ Two runs' answers are drawn in the same way, 2,000 times for each kind of scores
 
 import numpy as np
 
-from regard.comparison.both import every_score
+from regard.comparison.both import one_score
 from regard.comparison.paired import paired
 from regard.training.metric import TextScores, collect_numbers, count_labels
 
@@ -45,6 +45,11 @@ def texts(random):
     )
 
 
+def measure_of(scores, names):
+    measures = [one_score(scores, name) for name in names]
+    return lambda weights: np.concatenate([measure(weights) for measure in measures])
+
+
 def main():
     print(f"{TIMES} pairs of runs without a difference, {ITEMS} items, {TRIALS} trials: p at most 0.05, of 100")
     for make in (labels, numbers, texts):
@@ -52,9 +57,8 @@ def main():
         alarms = []
         for number in range(TIMES):
             scores, names = make(random)
-            places = [list(scores.values()).index(name) for name in names]
-            found = paired(every_score(scores), ITEMS, trials=TRIALS, seed=number).differences
-            alarms.append([(found[place].p <= 0.05, found[place].p_resampled <= 0.05) for place in places])
+            found = paired(measure_of(scores, names), ITEMS, trials=TRIALS, seed=number).differences
+            alarms.append([(of.p <= 0.05, of.p_resampled <= 0.05) for of in found])
         shares = 100 * np.mean(alarms, axis=0)
         for name, (swaps, resamples) in zip(names, shares, strict=True):
             print(f"{name:>17}  by swaps {swaps:.1f}, by resamples {resamples:.1f}", flush=True)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import reference
 import torch
+from mixes import REFERENCES
 from sharp import (
     BATCH,
     HEAD_WIDTH,
@@ -20,6 +21,7 @@ from sharp import (
     assert_moved,
     attention_encoder,
     draw,
+    encoder,
     numpy,
     position_of,
     stir,
@@ -108,6 +110,31 @@ def the_encoder_equals_the_reference(position: str) -> None:
     shape = reference.Shape(heads=2, position=position)
     # The package's sinusoids are rounded to single precision, hence 1e-5; a wrong formula is off by far more.
     assert_close(found, reference.encoder(numpy(x), weights_of(encoder), shape, allowed=allowed), 1e-5, position)
+
+
+def the_mixing_encoder_equals_the_reference(kind: str, settings: dict[str, object], **others: object) -> None:
+    """A convolution or a recurrence is the paper's: the encoder gives what the reference gives."""
+    made = stir(encoder(kind, depth=3, **settings, **others)).double()
+    x = draw(BATCH, KEYS, WIDTH, dtype=torch.float64)
+    shape = reference.Shape(heads=1, **others)
+    with torch.no_grad():
+        found = made(x)
+    assert_close(found, reference.mix_encoder(numpy(x), weights_of(made), shape, REFERENCES[kind](settings)), 1e-9)
+
+
+def texts_of_a_row_see_nothing_of_each_other(encoder: nn.Module) -> None:
+    """Two texts that stand in one row, with what parts them, give what each gives alone."""
+    dtype, tolerance = precision(encoder)
+    x = draw(BATCH, KEYS, WIDTH, dtype=dtype)
+    texts = torch.tensor([[0, 0, 0, -1, 1, 1, 1], [1, 1, -1, 0, 0, 0, 0], [0, -1, 1, 1, 1, -1, -1]])
+    lengths = torch.tensor([KEYS, 6, 5])
+    with torch.no_grad():
+        together = encoder(x, Mask.lengths(lengths) & Mask.blocks(texts))
+        for item, length in enumerate(lengths):
+            for text in (0, 1):
+                mine = (texts[item] == text) & (torch.arange(KEYS) < length)
+                alone = encoder(x[item : item + 1, mine])[0]
+                assert_close(together[item, mine], alone, tolerance, f"item {item}, text {text}")
 
 
 def what_is_masked_weighs_nothing(normalizer: str) -> None:

@@ -33,3 +33,6 @@ def convolved(settings, *, causal=False):
 
 def recurred(settings):
     return lambda block: lambda x, weights: reference.recurrence(x, weights, settings["cell"])
+
+
+REFERENCES = {"convolution": convolved, "recurrent": recurred}

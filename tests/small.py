@@ -34,6 +34,13 @@ def recipe(**changes: Any) -> dict[str, Any]:
     return values
 
 
+def without_heads(**changes: Any) -> dict[str, Any]:
+    """The recipe for an encoder that has no attention."""
+    values = recipe(**changes)
+    del values["model"]["heads"]
+    return values
+
+
 def conllu(pairs: list[Any]) -> str:
     """The pairs as CoNLL-U, their tags as UPOS."""
     blocks = []

@@ -53,10 +53,9 @@ CASES = [
 def predictor_for(input, model=None, output=None):
     """A model with random weights that attends sharply."""
     # A seed with which no case's answers are all alike.
-    given = small.recipe(model=model or {}, output=output or {}, train={"seed": 4})
+    make = small.recipe if (model or {}).get("encoder", "attention") == "attention" else small.without_heads
+    given = make(model=model or {}, output=output or {}, train={"seed": 4})
     given["input"] = {**INPUTS[input]}
-    if given["model"].get("encoder", "attention") != "attention":
-        del given["model"]["heads"]
     recipe = recipe_from({**given, "data": {"train": "x"}})
     targets = learn_targets(recipe, EXAMPLES, (small.COLUMN,))
     predictor = build(recipe, learn_tokenizer(recipe, EXAMPLES), targets)

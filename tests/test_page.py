@@ -180,6 +180,18 @@ def test_the_legend_stands_under_every_line() -> None:
     assert all(names[name] > step for name in ("a", "b", "floor: 0.5"))
 
 
+def test_a_band_has_its_line_s_hue_and_is_within_the_axes() -> None:
+    bands = {"a": [(0.0, -3.0, 1.0), (2.0, 5.0, 9.0)], "b": [(1.0, math.nan, 2.0)], "c": [(1.0, 0.0, 2.0)]}
+    picture = ElementTree.fromstring(
+        curve({"a": [(0, 0), (2, 7)], "c": [(1, 1)]}, title="t", x_label="x", y_label="y", bands=bands)
+    )
+    (band,) = picture.iter(f"{SVG}polygon")  # one place alone is no band
+    line = next(line for line in picture.iter(f"{SVG}polyline") if line.get("stroke-width") == "2.2")
+    assert band.get("fill") == line.get("stroke")
+    heights = [float(point.split(",")[1]) for point in band.get("points", "").split()]
+    assert len(heights) == 4 and all(68 <= height <= 318 for height in heights)
+
+
 def test_close_levels_are_written_apart() -> None:
     picture = drawn({"a": [(0, 0), (1, 9)]}, levels={"one": 3.01, "two": 3.02, "three": 3.03})
     heights = [float(text.get("y", "")) for text in picture.iter(f"{SVG}text") if text.text in ("3.01", "3.02", "3.03")]

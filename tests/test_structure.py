@@ -153,7 +153,8 @@ def run(code):
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["train"], ["predict"], ["init"], ["look"], ["runs"], ["doctor"], ["evaluate"], ["compare"]]
+    "words",
+    [[], ["train"], ["predict"], ["init"], ["look"], ["runs"], ["doctor"], ["evaluate"], ["compare"], ["study"]],
 )
 def test_help_does_not_import_torch(words):
     code = f"""

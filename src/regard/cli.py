@@ -284,6 +284,44 @@ def compare(
 
 
 @app.command()
+def study(
+    recipe: Annotated[Path, typer.Argument(help="A recipe, as `regard init` writes it.")],
+    overrides: Annotated[list[str] | None, typer.Argument(metavar="[key=value …]", help="As in model.depth=3.")] = None,
+    encoder: Annotated[str, typer.Option("--encoder", help="As in model.encoder, parted by commas.")] = "attention",
+    sizes: Annotated[str, typer.Option("--sizes", help="Numbers of examples, as in 100,300,all.")] = "all",
+    seeds: Annotated[int, typer.Option("--seeds", help="How many seeds, from train.seed on.")] = 3,
+    minutes: Annotated[float | None, typer.Option("--minutes", help="What all may take; the rest is left out.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where the runs lie; studies/RECIPE if not given.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A page to write, as in study.html.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Encoders over sizes of data and seeds; the same command goes on where it was left."""
+    from regard.comparison.studied import as_data, html, told
+    from regard.comparison.study import study as study_recipe
+    from regard.folder import write_file
+    from regard.recipe import parse_overrides
+    from regard.training.progress import talk_to
+
+    found = study_recipe(
+        recipe,
+        _names(encoder),
+        _names(sizes),
+        seeds,
+        overrides=parse_overrides(overrides or []),
+        minutes=minutes,
+        folder=folder,
+        talk=talk_to(_console()),
+    )
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_file(out, html(found))
+        _say(f"wrote {out}")
+    _print_json(as_data(found)) if as_json else print(told(found))
+
+
+@app.command()
 def runs(
     folders: Annotated[list[Path] | None, typer.Argument(metavar="[RUN …]", help="All in runs/ if not given.")] = None,
     as_json: Json = False,

@@ -34,11 +34,11 @@ def matched(recipe: Recipe, encoder: str, count: int, tokenizer: Tokenizer, targ
     use are taken out.
     """
     given = with_encoder(recipe, encoder)
+    step = _width_step(given)
 
     def size(changed: Recipe) -> int:
         return parameters(changed, tokenizer, targets)
 
-    step = _width_step(given)
     found = _nearest(lambda number: _as_wide(given, number * step), size, count)
     if abs(size(found) - count) > TOLERANCE * count:
         wide = found
@@ -52,23 +52,31 @@ def matched(recipe: Recipe, encoder: str, count: int, tokenizer: Tokenizer, targ
 
 
 def with_encoder(recipe: Recipe, encoder: str) -> Recipe:
-    """The recipe with another encoder, without the settings that it does not use."""
+    """The recipe with another encoder, without the settings that it does not use; it is wider where its heads could not
+    share the width."""
     values = recipe.model_dump(exclude_unset=True)
     values["model"] = {**values.get("model", {}), "encoder": encoder}
     for setting, _ in unused(Recipe.model_validate(values)):
         section, _, name = setting.partition(".")
         if section == "model":
             del values[section][name]
+    changed = Recipe.model_validate(values)
+    share = _sharing_heads(changed)
+    values["model"]["width"] = -(-changed.model.width // share) * share
     return recipe_from(values)
 
 
-def _width_step(recipe: Recipe) -> int:
-    """What the width must be a multiple of: of the heads where they share it, twice as many where pairs are turned."""
+def _sharing_heads(recipe: Recipe) -> int:
+    """How many heads share the width."""
     model = recipe.model
     attends = model.encoder == "attention" or recipe.task.kind == "seq2seq"
-    if not attends or model.head_width is not None:
-        return 1
-    return model.heads * (2 if model.position == "rotary" else 1)
+    return model.heads if attends and model.head_width is None else 1
+
+
+def _width_step(recipe: Recipe) -> int:
+    """What the width is a multiple of: of the heads that share it, twice as many where pairs are turned."""
+    heads = _sharing_heads(recipe)
+    return 2 * heads if heads > 1 and recipe.model.position == "rotary" else heads
 
 
 def _as_wide(recipe: Recipe, width: int) -> Recipe:

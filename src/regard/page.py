@@ -115,16 +115,25 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, highlight
 
 
 def curve(
-    series: Mapping[str, Points], *, title: str, x_label: str, y_label: str, levels: Mapping[str, float] | None = None
+    series: Mapping[str, Points],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    levels: Mapping[str, float] | None = None,
+    bands: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
 ) -> str:
     """Lines over two axes, each with a hue and dashes of its own; values that are not finite are left out.
 
     levels: names and heights of dashed horizontal lines, such as the loss of guessing.
+    bands:  around the line of that name, as (x, low, high).
     """
     # Not a number is below nothing; and beyond this, a difference might not be finite.
     lines = {n: [(a, b) for a, b in line if abs(a) < 1e150 and abs(b) < 1e150] for n, line in series.items()}
     floors = sorted(((y, name) for name, y in (levels or {}).items() if abs(y) < 1e150), reverse=True)
-    y = _axis([y for line in lines.values() for _, y in line] + [height for height, _ in floors], BOTTOM, TOP)
+    around = {n: [edge for edge in band if max(map(abs, edge)) < 1e150] for n, band in (bands or {}).items()}
+    edges = [height for band in around.values() for _, *both in band for height in both]
+    y = _axis([y for line in lines.values() for _, y in line] + [height for height, _ in floors] + edges, BOTTOM, TOP)
     margin = 12 + LETTER * max([3, *(len(shown(height)) for height, _ in floors)])
     x = _axis([x for line in lines.values() for x, _ in line], 14 + LETTER * max(map(len, y.names)), WIDTH - margin)
     drawn = [_label(0, 20, _cut(title), ink="ink"), _label(0, 48, _cut(y_label)), *_frame(x, y)]
@@ -133,6 +142,10 @@ def curve(
     for index, (name, line) in enumerate(lines.items()):
         pen = _pen(HUES[index % 6], DASHES[(index + index // 6) % 6], 2.2)
         keys.append((name if line else f"{name} (no points)", pen))
+        if len(band := around.get(name, [])) > 1:
+            there = [(x.at(a), y.at(low)) for a, low, _ in band] + [(x.at(a), y.at(high)) for a, _, high in band[::-1]]
+            points = " ".join(f"{across:.1f},{up:.1f}" for across, up in there)
+            drawn.append(f'<polygon points="{points}" fill="var(--{HUES[index % 6]})" fill-opacity="0.15"/>')
         drawn += [_line([(x.at(across), y.at(up)) for across, up in _thin(line)], pen)] if line else []
         ends = [f"{shown(up)} at {shown(across)}" for across, up in line[:: max(1, len(line) - 1)]]
         words.append(f"{name}: {' to '.join(ends) or 'no points'}")

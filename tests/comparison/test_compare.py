@@ -185,3 +185,22 @@ def test_too_few_trials_are_refused(folder):
 def test_both_files_of_parallel_text_are_given(folder):
     found = regard("compare", "runs/short", "runs/long", "test.conllu", "--data", "test.conllu", folder=folder)
     assert found.status == 2 and "holds one target a line, but this run answers upos for each word" in found.err
+
+
+def test_lines_of_text_have_their_answers_in_a_second_file(tmp_path):
+    pairs = [(text, text.split()[0]) for text in SOURCES]
+    (tmp_path / "dev.txt").write_text("".join(f"{text}\n" for text, _ in pairs[67:]))
+    (tmp_path / "dev.class").write_text("".join(f"{side}\n" for _, side in pairs[67:]))
+    for seed in (1, 2):
+        values = small.recipe(task={"kind": "classify"}, train={"epochs": 0.1, "seed": seed})
+        package.train(values, run=tmp_path / f"seed {seed}", data={"train": pairs[:67], "dev": pairs[67:]})
+    words = ("compare", "seed 1", "seed 2", "dev.class", "--data", "dev.txt", "--trials", "53", "--json")
+    found = regard(*words, folder=tmp_path)
+    assert found.status == 0, found.err
+    told = json.loads(found.out)
+    assert told["data"] == "dev.txt and dev.class" and told["items"] == 26
+    runs = [package.load(tmp_path / f"seed {seed}") for seed in (1, 2)]
+    given = package.compare(*runs, pairs[67:], trials=53)
+    assert {name: of.difference for name, of in given.scores.items()} == pytest.approx(
+        {name: of["difference"] for name, of in told["scores"].items()}
+    )

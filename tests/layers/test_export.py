@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from sharp import KEYS, LONGEST, WIDTH, assert_close, attention_encoder, draw
+from mixes import CONVOLUTIONS, RECURRENCES
+from sharp import KEYS, LONGEST, WIDTH, assert_close, draw, encoder
 from torch import Tensor, nn
 
 from regard.attention import NORMALIZERS, POSITIONS, SCORES, Mask
@@ -27,13 +28,15 @@ CASES = [
     {"projections": False},
     {"query_key_norm": "layer"},
     {"value_width": 5, "key_heads": 1},
+    *({"kind": "convolution", **settings} for settings in CONVOLUTIONS),
+    {"kind": "pointwise"},
 ]
 
 
 @pytest.mark.parametrize("settings", CASES, ids=str)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*", "ignore::FutureWarning:torch.*")
 def test_every_part_can_be_exported_for_any_batch_and_length(settings):
-    model = Padded(attention_encoder(depth=1, **settings))
+    model = Padded(encoder(**{"kind": "attention", "depth": 1, **settings}))
     batch, time = torch.export.Dim("batch", min=1), torch.export.Dim("time", min=2, max=LONGEST)
     exported = torch.export.export(
         model,
@@ -43,3 +46,13 @@ def test_every_part_can_be_exported_for_any_batch_and_length(settings):
     for items, length in ((3, KEYS), (2, 13), (5, 2), (1, LONGEST)):
         x, lengths = draw(items, length, WIDTH, seed=1), torch.arange(items) + 1
         assert_close(exported(x, lengths), model(x, lengths), 1e-5, f"{items} of {length}")
+
+
+@pytest.mark.parametrize("settings", RECURRENCES, ids=str)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*", "ignore::FutureWarning:torch.*")
+def test_a_recurrence_can_be_exported_for_one_batch_and_length(settings):
+    """PyTorch writes the steps of its recurrences out one by one, so that their number is fixed."""
+    model, x = Padded(encoder("recurrent", depth=1, **settings)), draw(3, KEYS, WIDTH)
+    exported = torch.export.export(model, (x, torch.tensor([KEYS, 2, 5]))).module()
+    for lengths in (torch.tensor([KEYS, 2, 5]), torch.tensor([1, KEYS, 3])):
+        assert_close(exported(x, lengths), model(x, lengths), 1e-5)

@@ -3,8 +3,13 @@
 import pytest
 import reference
 import torch
-from laws import padding_does_not_change_the_answer, the_content_of_padding_does_not_matter
-from mixes import CONVOLUTIONS, MIXED, RECURRENCES, convolved, recurred
+from laws import (
+    padding_does_not_change_the_answer,
+    texts_of_a_row_see_nothing_of_each_other,
+    the_content_of_padding_does_not_matter,
+    the_mixing_encoder_equals_the_reference,
+)
+from mixes import CONVOLUTIONS, MIXED, RECURRENCES, convolved
 from sharp import (
     BATCH,
     KEYS,
@@ -25,9 +30,6 @@ from regard.layers import CELLS, DILATIONS, NORMS, Convolution, Recurrence
 X = draw(BATCH, KEYS, WIDTH, dtype=torch.float64)
 
 
-REFERENCES = {"convolution": convolved, "recurrent": recurred}
-
-
 def test_every_cell_stands_in_the_reference():
     assert set(CELLS) == set(reference.CELLS)
 
@@ -35,10 +37,7 @@ def test_every_cell_stands_in_the_reference():
 @pytest.mark.parametrize(("kind", "settings"), MIXED, ids=str)
 @pytest.mark.parametrize("norm_place", ["before", "after"])
 def test_the_encoder_equals_the_reference(kind, settings, norm_place):
-    made = stir(encoder(kind, norm_place=norm_place, depth=3, **settings)).double()
-    shape = reference.Shape(heads=1, norm_place=norm_place)
-    wanted = reference.mix_encoder(numpy(X), weights_of(made), shape, REFERENCES[kind](settings))
-    assert_close(made(X), wanted, 1e-9)
+    the_mixing_encoder_equals_the_reference(kind, settings, norm_place=norm_place)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -62,15 +61,7 @@ def test_padding_may_stand_before_and_between_what_is_real(kind, settings):
 
 @pytest.mark.parametrize(("kind", "settings"), MIXED, ids=str)
 def test_texts_that_share_a_row_see_nothing_of_each_other(kind, settings):
-    made = stir(encoder(kind, **settings)).double()
-    texts = torch.tensor([[0, 0, 0, -1, 1, 1, 1], [1, 1, -1, 0, 0, 0, 0], [0, -1, 1, 1, 1, -1, -1]])
-    lengths = torch.tensor([7, 6, 5])
-    together = made(X, Mask.lengths(lengths) & Mask.blocks(texts))
-    for item, length in enumerate(lengths):
-        for text in (0, 1):
-            mine = (texts[item] == text) & (torch.arange(KEYS) < length)
-            alone = made(X[item : item + 1, mine])[0]
-            assert_close(together[item, mine], alone, 1e-9, f"item {item}, text {text}")
+    texts_of_a_row_see_nothing_of_each_other(stir(encoder(kind, **settings)).double())
 
 
 @pytest.mark.parametrize(("kind", "settings"), MIXED, ids=str)

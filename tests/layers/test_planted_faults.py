@@ -10,25 +10,34 @@ from laws import (
     nobody_looks_ahead,
     one_step_at_a_time_equals_all_at_once,
     padding_does_not_change_the_answer,
+    texts_of_a_row_see_nothing_of_each_other,
     the_content_of_padding_does_not_matter,
     the_encoder_equals_the_reference,
+    the_mixing_encoder_equals_the_reference,
     watched_weights_are_shares,
     what_is_masked_weighs_nothing,
 )
+from mixes import LOOK_BACKS, MIXED
 from sharp import attention_encoder, decoder, encoder
 
 from regard.attention import Mask
 from regard.attention.normalizer import Softmax
 from regard.attention.position import Floater, Rotary
 from regard.attention.position.relative import ShawBlock
+from regard.build import ENCODERS
+from regard.layers import CELLS
 from regard.layers.block import BatchNorm
-from regard.layers.cache import AttentionCache, Cache
+from regard.layers.cache import AttentionCache, Cache, StateCache
+from regard.layers.convolution import Convolution
+from regard.layers.recurrent import Recurrence
 
 # Of some of these modules the package has a function of the same name.
-attend_module = importlib.import_module("regard.attention.attend")
+plain_module = importlib.import_module("regard.attention.plain")
 position_module = importlib.import_module("regard.attention.position.sinusoidal")
 relative_module = importlib.import_module("regard.attention.position.relative")
 normalizer_module = importlib.import_module("regard.attention.normalizer")
+convolution_module = importlib.import_module("regard.layers.convolution")
+recurrent_module = importlib.import_module("regard.layers.recurrent")
 multihead_module = importlib.import_module("regard.layers.multihead")
 
 
@@ -53,7 +62,7 @@ def test_padding_masked_by_one_element_too_many_is_noticed(monkeypatch):
         padding_does_not_change_the_answer(attention_encoder())
 
 
-@pytest.mark.parametrize("kind", ["attention", "pointwise"])
+@pytest.mark.parametrize("kind", ENCODERS)
 def test_padding_that_batch_norm_counts_is_noticed(kind, monkeypatch):
     forward = BatchNorm.forward
     monkeypatch.setattr(BatchNorm, "forward", lambda norm, x, real=None: forward(norm, x, None))
@@ -144,13 +153,13 @@ def test_softmax_that_masks_after_the_sum_is_noticed(monkeypatch):
 
 
 def test_weights_that_are_watched_after_dropout_are_noticed(monkeypatch):
-    plain = attend_module.plain
+    plain = plain_module.plain
 
     def dropped_first(question):
         watch, dropout = question.watch, question.dropout
         return plain(replace(question, dropout=0.0, watch=lambda w, rows: watch(F.dropout(w, dropout), rows)))
 
-    monkeypatch.setattr(attend_module, "plain", dropped_first)
+    monkeypatch.setattr(plain_module, "plain", dropped_first)
     with pytest.raises(AssertionError, match=r"outside of \[0, 1\]"):
         watched_weights_are_shares(attention_encoder(attention_dropout=0.5))
 
@@ -203,3 +212,62 @@ def test_shaws_addition_to_the_values_left_out_is_noticed(monkeypatch):
     monkeypatch.setattr(ShawBlock, "values", lambda *asked: None)
     with pytest.raises(AssertionError, match="shaw: differs"):
         the_encoder_equals_the_reference("shaw")
+
+
+@pytest.mark.parametrize("settings", [{"kernel": 3}, {"kernel": 3, "dilations": "doubling"}], ids=str)
+def test_padding_that_a_convolution_does_not_hold_to_be_0_is_noticed(settings, monkeypatch):
+    monkeypatch.setattr(convolution_module, "_zeroed", lambda x, real: x)
+    with pytest.raises(AssertionError, match="item 1 alone"):
+        padding_does_not_change_the_answer(encoder("convolution", **settings))
+    with pytest.raises(AssertionError, match="what is real"):
+        the_content_of_padding_does_not_matter(encoder("convolution", **settings))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_recurrence_that_comes_from_the_end_of_the_padding_is_noticed(cell, monkeypatch):
+    monkeypatch.setattr(recurrent_module, "turned_round", lambda x, real: x.flip(1))
+    with pytest.raises(AssertionError, match="item 1 alone"):
+        padding_does_not_change_the_answer(encoder("recurrent", cell=cell))
+    with pytest.raises(AssertionError, match="what is real"):
+        the_content_of_padding_does_not_matter(encoder("recurrent", cell=cell))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_directions_that_are_swapped_are_noticed(cell, monkeypatch):
+    forward, turned_round = Recurrence.forward, recurrent_module.turned_round
+
+    def from_the_end(part, x, real=None):
+        return turned_round(forward(part, turned_round(x, real), real), real)
+
+    monkeypatch.setattr(Recurrence, "forward", from_the_end)
+    with pytest.raises(AssertionError, match="differs"):
+        the_mixing_encoder_equals_the_reference("recurrent", {"cell": cell, "directions": "both"})
+    with pytest.raises(AssertionError, match="before the change"):
+        nobody_looks_ahead(decoder("recurrent", cell=cell))
+
+
+def test_a_window_that_reaches_ahead_is_noticed(monkeypatch):
+    slide = Convolution._slide
+    monkeypatch.setattr(Convolution, "_slide", lambda part, x: slide(part, x.roll(-1, 1)))
+    with pytest.raises(AssertionError, match="differs"):
+        the_mixing_encoder_equals_the_reference("convolution", {"kernel": 3})
+    with pytest.raises(AssertionError, match="before the change"):
+        nobody_looks_ahead(decoder("convolution", kernel=3))
+
+
+@pytest.mark.parametrize(("kind", "settings"), [case for case in LOOK_BACKS if case[1].get("kernel") != 1], ids=str)
+def test_a_step_that_remembers_nothing_is_noticed(kind, settings, monkeypatch):
+    monkeypatch.setattr(StateCache, "state", property(lambda cache: None, lambda cache, state: None), raising=False)
+    with pytest.raises(AssertionError, match="in chunks"):
+        one_step_at_a_time_equals_all_at_once(decoder(kind, **settings), (4, 2))
+
+
+@pytest.mark.parametrize(("kind", "settings"), MIXED, ids=str)
+def test_texts_of_a_row_that_are_read_as_one_are_noticed(kind, settings, monkeypatch):
+    made = encoder(kind, **settings)
+    texts_of_a_row_see_nothing_of_each_other(made)
+    blocks = Mask.blocks
+    monkeypatch.setattr(Mask, "blocks", staticmethod(lambda ids: blocks(0 * ids)))
+    if settings.get("kernel") != 1:
+        with pytest.raises(AssertionError, match="item 0, text"):
+            texts_of_a_row_see_nothing_of_each_other(made)

@@ -66,6 +66,16 @@ RECIPES: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "letters": {"input": {"tokens": "characters"}},
     "pieces": {"input": {"tokens": "subwords", "size": 300}},
     "pointwise": {"model": {"encoder": "pointwise"}},
+    "convolution": {"model": {"encoder": "convolution", "kernel": 7, "dilations": "doubling"}},
+    "recurrence": {"model": {"encoder": "recurrent", "cell": "gru", "directions": "forward"}},
+    "convolution that looks back, after attention": {
+        "task": {"kind": "seq2seq"},
+        "model": {"decoder": "convolution", "kernel": 5, "position": "t5", "heads": 2},
+    },
+    "recurrence that looks back, after a convolution": {
+        "task": {"kind": "seq2seq"},
+        "model": {"encoder": "convolution", "decoder": "recurrent", "kernel": 5, "cell": "rnn", "score": "additive"},
+    },
     "attention in other shapes": {
         "model": {"window": [3, 0], "turned": 0.25, "query_key_norm": "rms", "value_width": 7, "normalizer": "entmax15"}
     },
@@ -141,6 +151,10 @@ USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
         f"output.{name}": {"task": {"kind": "seq2seq"}, "input": {"tokens": "characters"}}
         for name in ("tokens", "share", "bleu_tokens")
     },
+    "model.decoder": {"task": {"kind": "seq2seq"}},
+    "model.dilations": {"model": {"encoder": "convolution"}},
+    "model.cell": {"model": {"encoder": "recurrent"}},
+    "model.directions": {"model": {"encoder": "recurrent"}},
     "data.scheme": {"output": {"scheme": "IOBES"}},
     "data.split_by": {"task": {"kind": "classify"}, "data": {"split_column": "a"}},
 }
@@ -387,6 +401,28 @@ BAD: dict[str, tuple[str, list[str]]] = {
 }
 
 
+BAD |= {
+    "a window without a middle": (
+        DATA + '[model]\nencoder = "convolution"\nkernel = 4\n',
+        ["recipe.toml:5: model.kernel is 4, but must be odd, so that as many stand to both sides, as 3 or 5"],
+    ),
+    "too narrow for two directions": (
+        DATA + '[model]\nencoder = "recurrent"\nwidth = 1\n',
+        [
+            "recipe.toml:3: model.width is 1, which two directions cannot share; use width = 2 or "
+            "more, or directions = forward"
+        ],
+    ),
+    "heads of what was read, which a convolution attends to": (
+        DATA + '[task]\nkind = "seq2seq"\n[model]\nencoder = "convolution"\ndecoder = "convolution"\nheads = 3\n',
+        [
+            "recipe.toml:8: model.width is 128, which cannot be split into 3 heads; use heads = 1, 2, 4, or width = "
+            "126 or 129"
+        ],
+    ),
+}
+
+
 @pytest.mark.parametrize(("text", "words"), BAD.values(), ids=BAD)
 def test_every_fault_is_named_with_its_place_what_was_found_and_what_is_allowed(
     text: str, words: list[str], tmp_path: Path
@@ -433,6 +469,36 @@ def test_windows_line_ends_are_no_fault(tmp_path: Path) -> None:
 
 
 UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
+    **{
+        f"{name} of {encoder}": (
+            {"model": {"encoder": encoder, name: value}},
+            f"model.{name} is not used with model.encoder = {encoder}",
+        )
+        for encoder, given in {
+            "attention": {"kernel": 5, "dilations": "none", "cell": "gru", "directions": "both"},
+            "pointwise": {"kernel": 5, "dilations": "none", "cell": "gru", "directions": "both"},
+            "convolution": {"cell": "gru", "directions": "both", "heads": 2, "position": "none", "window": 3},
+            "recurrent": {"kernel": 5, "dilations": "none", "heads": 2, "position": "none", "window": 3},
+        }.items()
+        for name, value in given.items()
+    },
+    **{
+        f"{name} of {encoder} and {decoder}": (
+            {"task": {"kind": "seq2seq"}, "model": {"encoder": encoder, "decoder": decoder, name: value}},
+            f"model.{name} is not used with model.encoder = {encoder}{reason}",
+        )
+        for encoder, decoder, name, value, reason in (
+            ("convolution", "recurrent", "position", "none", " and model.decoder = recurrent"),
+            ("convolution", "recurrent", "directions", "both", ""),
+            ("attention", "convolution", "cell", "gru", " and model.decoder = convolution"),
+            ("recurrent", "attention", "kernel", 5, " and model.decoder = attention"),
+            ("recurrent", "attention", "window", 5, ""),
+        )
+    },
+    "decoder of a label for each word": (
+        {"model": {"decoder": "recurrent"}},
+        "model.decoder is not used with task.kind = label",
+    ),
     **{
         f"{name} of {tokens}": (
             {"input": {"tokens": tokens, name: value}},

@@ -54,6 +54,8 @@ RECIPES = {
     "plain": small.recipe(train={"patience": 5}),
     "averaged and accumulated": small.recipe(train={"average": 3, "accumulate": 3, "epochs": 5}),
     "batch norm": small.recipe(model={"norm": "batch"}),
+    "recurrence": small.without_heads(model={"encoder": "recurrent"}),
+    "convolution": small.without_heads(model={"encoder": "convolution", "norm": "batch"}),
     "letters and a CRF": small.recipe(input={"tokens": "words+characters", "filters": 5}, output={"crf": True}),
     "pieces": {**small.recipe(), "input": {"tokens": "subwords", "size": 300}},
 }

@@ -7,16 +7,19 @@ in less memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from regard.attention.fused import fused, refuse_fused
 from regard.attention.mask import Mask
 from regard.attention.normalizer import NORMALIZERS, Normalizer
+from regard.attention.plain import plain, refuse_tiled, scored, tiled
 from regard.attention.position import NOWHERE, Position
 from regard.attention.question import Question, Watch
 from regard.attention.score import SCORES, Score
+from regard.attention.window import refuse_windowed, windowed, windowed_pays
 from regard.errors import ShapeError, choose
 
 # Which of several: a slice, numbers, or one number; None stands for all.
@@ -76,12 +79,12 @@ def attend(
     )
     question.check()
     if path is None:
-        return next(take for refuse, take in PATHS.values() if refuse(question) is None)(question)
-    refuse, take = choose(PATHS, path, "path")
-    reason = refuse(question)
+        return next(way for way in PATHS.values() if way.refuse(question) is None and way.pays(question)).take(question)
+    way = choose(PATHS, path, "path")
+    reason = way.refuse(question)
     if reason is not None:
         raise ShapeError(f"the {path} path cannot be taken: {reason}")
-    return take(question)
+    return way.take(question)
 
 
 def attention_weights(
@@ -135,89 +138,26 @@ def _some(asked: int | slice | Sequence[int], count: int, what: str, device: tor
     return torch.tensor(numbers, dtype=torch.long, device=device)
 
 
-def scored(question: Question) -> tuple[Tensor, Tensor | None]:
-    """The scores of the definition, (batch, heads, queries, keys), and which of them are allowed."""
-    scores = question.score(question.queries, question.keys, question.scale)
-    if scores.shape != question.scores_shape:
-        raise ShapeError(
-            f"the score {type(question.score).__name__} gave {tuple(scores.shape)} where "
-            f"{question.scores_shape} (batch, heads, queries, keys) was expected"
-        )
-    added, allowed = question.added(), question.allowed
-    if added is not None:
-        scores = scores + added
-        # A bias of -inf hides as a mask does; a row of nothing else would be NaN.
-        seen = added > float("-inf")
-        allowed = seen if allowed is None else allowed & seen
-    return scores, allowed
+@dataclass(frozen=True)
+class Path:
+    """One way to compute attention.
+
+    take:   computes it
+    refuse: why it cannot be taken, or None
+    pays:   whether it is better than those after it, where it can be taken
+    """
+
+    take: Callable[[Question], Tensor]
+    refuse: Callable[[Question], str | None] = lambda question: None
+    pays: Callable[[Question], bool] = lambda question: True
 
 
-def plain(question: Question) -> Tensor:
-    """The definition: scores, weights, weighted sum, each written out whole."""
-    # Scores live as long as weights: freed before, their place on the heap is cut up by the small output, and a long
-    # input watched in tiles takes memory for each tile anew (tests/attention/test_awkward.py).
-    scores, allowed = scored(question)
-    weights = question.normalizer(scores, allowed)
-    if question.watch is not None:
-        weights = question.watch(weights, question.rows)
-    weights = F.dropout(weights, question.dropout) if question.dropout else weights
-    output = weights @ question.values
-    positional = question.position.values(weights, question.where_queries, question.where_keys)
-    return output if positional is None else output + positional
-
-
-def tiled(question: Question) -> Tensor:
-    """The plain path for some rows of queries at a time, so that the weights of long inputs can be watched."""
-    outputs = [plain(tile) for tile in question.tiles()]
-    if not outputs:
-        return question.queries.new_zeros(*question.queries.shape[:3], question.values.shape[-1])
-    return outputs[0] if len(outputs) == 1 else torch.cat(outputs, 2)
-
-
-def fused(question: Question) -> Tensor:
-    """PyTorch's kernel, which never writes the weights down."""
-    reduced = question.score.as_dot_product(question.queries, question.keys, question.scale)
-    factor = question.normalizer.softmax_factor
-    assert reduced is not None and factor is not None
-    queries, keys, scale = reduced
-    added = question.added()
-    if question.mask is not None and question.mask.only_causal and question.in_order and added is None:
-        return F.scaled_dot_product_attention(
-            queries, keys, question.values, dropout_p=question.dropout, is_causal=True, scale=scale * factor
-        )
-    # Padding stays (batch, 1, 1, keys): written out to the full shape it costs 1.6 to 2 times the forward pass.
-    allowed: Tensor | None = question.allowed
-    if added is not None:
-        added = (added * factor).expand((1,) * (4 - added.dim()) + added.shape).to(queries.dtype)
-        allowed = added if allowed is None else torch.where(allowed, added, float("-inf"))
-    return F.scaled_dot_product_attention(
-        queries, keys, question.values, attn_mask=allowed, dropout_p=question.dropout, scale=scale * factor
-    )
-
-
-def _refuse_fused(question: Question) -> str | None:
-    if question.watch is not None:
-        return "somebody watches the weights, and it never writes them down"
-    if question.normalizer.softmax_factor is None:
-        return f"it knows only softmax, not {type(question.normalizer).__name__}"
-    if question.position.adds_values:
-        return f"the position {type(question.position).__name__} adds to the values"
-    if question.score.as_dot_product(question.queries[:, :, :0], question.keys[:, :, :0], question.scale) is None:
-        return f"the score {type(question.score).__name__} is no dot product"
-    if 0 in question.scores_shape:
-        return "there is nothing to attend to"
-    return None
-
-
-def _refuse_plain(question: Question) -> str | None:
-    return None
-
-
-# In the order of preference: a path is taken where its first function gives no reason against it.
-PATHS: dict[str, tuple[Callable[[Question], str | None], Callable[[Question], Tensor]]] = {
-    "fused": (_refuse_fused, fused),
-    "tiled": (lambda question: None if question.watch is not None else "nobody watches the weights", tiled),
-    "plain": (_refuse_plain, plain),
+# In the order of preference: the first that can be taken and pays is taken.
+PATHS: dict[str, Path] = {
+    "windowed": Path(windowed, refuse_windowed, windowed_pays),
+    "fused": Path(fused, refuse_fused),
+    "tiled": Path(tiled, refuse_tiled),
+    "plain": Path(plain),
 }
 
 

@@ -191,6 +191,29 @@ class Mask:
             return self
         return replace(self, table=self.table[:, heads])
 
+    def of_blocks(self, item: int, queries: Tensor, keys: Tensor) -> Mask:
+        """The mask of one item, cut into blocks that take the place of a batch.
+
+        queries: (blocks, size), the numbers of each block's queries
+        keys:    (blocks, reach), the numbers of its keys
+        """
+
+        def own(part: Tensor | None) -> Tensor | None:
+            return None if part is None else part[item if len(part) > 1 else 0]
+
+        lengths, real, first = own(self.key_lengths), own(self.real_keys), own(self.first)
+        of_queries, of_keys = own(self.blocks_of_queries), own(self.blocks_of_keys)
+        real = None if real is None else real[keys]
+        return replace(
+            self,
+            key_lengths=None,
+            real_keys=real if lengths is None else _both(real, keys < lengths),
+            table=None if self.table is None else of_pairs(self.table, item, queries, keys),
+            first=None if first is None else first[None],
+            blocks_of_queries=None if of_queries is None else of_queries[queries],
+            blocks_of_keys=None if of_keys is None else of_keys[keys],
+        )
+
     def real_positions(self, time: int) -> Tensor | None:
         """Which elements are real and not padding: (batch, time); None where all are."""
         device = next((part.device for part in (self.key_lengths, self.real_keys) if part is not None), None)
@@ -209,6 +232,24 @@ class Mask:
             return "\n".join("#" * keys for _ in range(queries))
         rows = dense[0, 0].expand(queries, keys).tolist()
         return "\n".join("".join("#" if allowed else "." for allowed in row) for row in rows)
+
+
+def of_pairs(table: Tensor, item: int, queries: Tensor, keys: Tensor) -> Tensor:
+    """Of numbers for each query and key those of one item, cut into blocks.
+
+    table:  broadcasts to (batch, heads, queries, keys)
+    queries, keys: (blocks, size) and (blocks, reach), which of them stand in each block
+    output: (blocks | 1, heads | 1, size | 1, reach | 1)
+    """
+    table = table.reshape((1,) * (4 - table.dim()) + table.shape)
+    table = table[item if len(table) > 1 else 0][None]
+    if table.shape[2] > 1:
+        # (1, heads, queries, keys) -> (blocks, heads, size, keys)
+        table = table[0].index_select(1, queries.flatten()).unflatten(1, queries.shape).transpose(0, 1)
+    if table.shape[3] > 1:
+        own = keys[:, None, None].expand(-1, *table.shape[1:3], -1)
+        table = table.expand(len(keys), -1, -1, -1).gather(3, own)
+    return table
 
 
 def _describe(tensor: Tensor) -> str:

@@ -26,7 +26,7 @@ def sentence(found: Comparison) -> str:
     if not found.cases.answered and difference.difference == 0:
         return f"{one} and {other} answer all {found.items:,} items the same: there is no difference (p = 1)."
     better, worse = (one, other) if _sign(name) * difference.difference >= 0 else (other, one)
-    told = f"{_size(name, difference)} (95 %: {_edges(name, difference)}, {shown_p(difference.p)})"
+    told = f"{size(name, difference)} (95 %: {edges(name, difference)}, {shown_p(difference.p)})"
     others = f"{better} answers {_more(found, better)} items better, {worse} {_more(found, worse)}"
     if difference.p < SURE:
         return f"{better} is better than {worse} by {told}; {others}."
@@ -160,12 +160,12 @@ def _sign(name: str) -> int:
     return METRICS[name].sign
 
 
-def _size(name: str, difference: Difference) -> str:
-    size = abs(difference.difference)
-    return f"{100 * size:.2f} points of {name}" if METRICS[name].share else f"{shown(name, size)} of {name}"
+def size(name: str, difference: Difference) -> str:
+    apart = abs(difference.difference)
+    return f"{100 * apart:.2f} points of {name}" if METRICS[name].share else f"{shown(name, apart)} of {name}"
 
 
-def _edges(name: str, difference: Difference) -> str:
+def edges(name: str, difference: Difference) -> str:
     """The interval of how far they are apart, in the direction that was found."""
     low, high = difference.low, difference.high
     low, high = (low, high) if difference.difference >= 0 else (-high, -low)
