@@ -17,6 +17,7 @@ from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.text import SPLITS
 from regard.data.tokenizer import TOKENIZERS, WordCharacterTokenizer
+from regard.decode.search import LENGTH_NORMS
 from regard.layers import ACTIVATIONS, CELLS, DILATIONS, DIRECTIONS, NORMS, QUERY_KEY_NORMS
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
@@ -35,13 +36,14 @@ ROWS = (
     ("attention", "data", "recipe", "decode"),
     ("layers",),
     ("models",),
+    ("written",),
     ("predict", "machine"),
-    ("look", "training"),
+    ("look", "training", "writing"),
     ("build", "corpus"),
     ("folder", "scoring", "matching"),
     ("run", "init", "doctor", "runs", "results"),
     ("experiment",),
-    ("demo", "comparison"),
+    ("demo", "comparison", "printing"),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -69,6 +71,7 @@ TABLES = {
     "model.query_key_norm": QUERY_KEY_NORMS,
     "model.pooling": POOLINGS,
     "model.norm_place": PLACES,
+    "decode.length_norm": LENGTH_NORMS,
     "train.schedule": SCHEDULES,
     "train.class_weights": CLASS_WEIGHTS,
     "train.metric": METRICS,
@@ -129,7 +132,7 @@ def test_the_names_of_a_setting_are_the_keys_of_its_table(setting):
 def test_every_setting_with_names_is_held_against_something():
     others = {
         "task.kind", "data.on_error", "data.encoding_errors", "input.normalize", "train.device",
-        "output.share", "output.bleu_tokens",
+        "output.share", "output.bleu_tokens", "decode.unknown",
     }  # fmt: skip
     assert set(NAMES) == set(TABLES) | others
 

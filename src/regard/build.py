@@ -17,7 +17,6 @@ from regard.data.example import Example
 from regard.data.labels import SCHEMES, Labels, check_scheme
 from regard.data.target import Classes, Numbers, Target, Texts, written_words
 from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
-from regard.data.vocabulary import SPECIAL
 from regard.errors import FolderError
 from regard.layers import (
     DILATIONS,
@@ -40,7 +39,6 @@ from regard.layers import (
 )
 from regard.models.answering import best_of_each
 from regard.models.gather import POOLINGS, Compared, EachWord, Together
-from regard.models.generate import Writer
 from regard.models.inputs import (
     Affixes,
     Embedding,
@@ -56,6 +54,7 @@ from regard.models.model import EncoderDecoderModel, EncoderModel
 from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedProjection
 from regard.predict import Predictor
 from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
+from regard.writing import writer
 
 
 def learn(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> tuple[Tokenizer, dict[str, Target]]:
@@ -119,7 +118,10 @@ def build(
             ((column, texts),) = targets.items()
             assert isinstance(texts, Texts)
             writing = _encoder_decoder(recipe, tokenizer, column, texts, code)
-            return Predictor(writing, tokenizer, targets, _writer(recipe, writing, column, texts), budget, whole)
+            answering = writer(recipe.decode, writing, column, texts)
+            return Predictor(
+                writing, tokenizer, targets, answering, budget, whole, copying=recipe.decode.unknown == "copy"
+            )
         input, encoder = _input(recipe, tokenizer), ENCODERS[recipe.model.encoder](recipe.model, code)
         gather = _gather(recipe)
         heads = [_head(recipe, target, gather.width) for target in targets.values()]
@@ -151,10 +153,6 @@ def _encoder_decoder(
         decoder=_decoder(settings, code),
         output=Heads([column], [SoftmaxHead(settings.width, texts.end + 1, tied)]),
     )
-
-
-def _writer(recipe: Recipe, model: EncoderDecoderModel, column: str, texts: Texts) -> Writer:
-    return Writer(model, column, texts.start, texts.end, SPECIAL, **dict(recipe.decode))
 
 
 def _decoder(model: ModelSettings, code: Path | None) -> Decoder:

@@ -30,6 +30,9 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Results as JSON, a line each.")]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let code that came with the run be run.")]
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[key=value …]", help="Other settings of decode, as in decode.beam=8.")
+]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or its best/ or last/.")]
 
 
@@ -114,6 +117,7 @@ def train(
 def predict(
     run: RunFolder,
     file: Annotated[str, typer.Argument(help="A file, or - for the standard input.")] = "-",
+    overrides: Overrides = None,
     format: Annotated[str, typer.Option("--format", help="conllu, columns or text; guessed if not given.")] = "guess",
     on_error: Annotated[
         str | None,
@@ -122,15 +126,38 @@ def predict(
         ),
     ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="How sure the model is of each.")] = False,
+    best: Annotated[int, typer.Option("--best", help="So many texts an item: item, score, text; best first.")] = 1,
+    align: Annotated[bool, typer.Option("--align", help="Which source word stands behind which: 0-0 2-1.")] = False,
+    layer: Annotated[int | None, typer.Option("--layer", help="align: by this layer, from 1; the last.")] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Each text as it is decided, with a beam of 1.")] = False,
+    targets: Annotated[
+        str | None, typer.Option("--score-targets", metavar="FILE", help="How probable its lines are.")
+    ] = None,
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Answers for each item of a file, in the same order; CoNLL-U in, CoNLL-U out; spans in output.scheme."""
+    from regard import printing
     from regard.run import load
 
-    loaded = load(run, trust_code=trust_code)
+    files, changes = _parted([file, *(overrides or [])])
+    file = files[0] if files else "-"
+    loaded = load(run, trust_code=trust_code).decoding(changes)
+    ways = {"--best": best != 1, "--align": align, "--stream": stream, "--score-targets": targets is not None}
+    ways["--probabilities"] = probabilities
+    printing.check_together([name for name, asked in ways.items() if asked])
     reader = loaded.reader(file, format)
     _say(f"{'the standard input' if file == '-' else file} is read as {reader.name}; --format says otherwise")
+    if targets is not None:
+        printing.print_given(loaded, loaded.read(file, reader, on_error="stop"), targets, as_json)
+        return
+    if stream:
+        printing.print_stream(loaded, loaded.read(file, reader, on_error=on_error), as_json)
+        return
+    if best != 1 or align or layer is not None:
+        loaded = loaded.asking(best=best, align=align, layer=layer)
+        printing.print_texts(_progressing(loaded.answers_in(file, reader, on_error=on_error)), best, align, as_json)
+        return
     cut = 0
     for answer in _progressing(loaded.answers_in(file, reader, on_error=on_error)):
         cut += answer.cut
@@ -154,6 +181,7 @@ def evaluate(
         str | None,
         typer.Argument(metavar="[REFERENCE]", help="Where DATA is lines of text: their answers, line by line."),
     ] = None,
+    overrides: Overrides = None,
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
@@ -161,8 +189,9 @@ def evaluate(
     from regard.run import load
     from regard.training.metric import LabelScores
 
-    loaded = load(run, trust_code=trust_code)
-    found = loaded.evaluate(data, reference, say=_say)
+    files, changes = _parted([*([] if reference is None else [reference]), *(overrides or [])])
+    loaded = load(run, trust_code=trust_code).decoding(changes)
+    found = loaded.evaluate(data, files[0] if files else None, say=_say)
     kept = _keep_answers(loaded, data, found.answers)
     if found.unseen:
         _say(f"labels that training never saw, counted as missed: {', '.join(found.unseen)}")
@@ -328,6 +357,17 @@ def doctor(
 
     found = {**environment(), **extras()}
     print("\n".join(f"{name:<12} {value}" for name, value in found.items())) if not as_json else _print_json(found)
+
+
+def _parted(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Files, of which there may be one, and settings among them."""
+    from regard.recipe import parse_overrides
+
+    settings = [word for word in words if "=" in word and not os.path.exists(word)]
+    files = [word for word in words if word not in settings]
+    if len(files) > 1:
+        raise RegardError(f"cannot read {files[1]!r}; a setting is decode.key=value, as in decode.beam=8")
+    return files, parse_overrides(settings)
 
 
 def _names(listed: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -19,6 +20,7 @@ from regard.models.answering import Answered, Answering
 from regard.models.generate import Writer
 from regard.models.model import EncoderDecoderModel, EncoderModel
 from regard.models.outputs import log_probabilities
+from regard.written import EMPTY, Source, Written, read
 
 # So many examples are sorted by length at a time; memory does not grow with the file.
 _AT_A_TIME = 2048
@@ -32,6 +34,7 @@ class Answer:
     probabilities: for each target column with labels or texts, how probable the model holds each of those answers; of
                    several classes, how probable it holds each class there is
     cut:           whether a text was stopped before its end, being longer than it may be
+    texts:         where texts are written, those that were found, best first
     error:         why there is no answer, where the item could not be read
     """
 
@@ -41,6 +44,7 @@ class Answer:
     example: Example = field(repr=False, compare=False)
     cut: bool = False
     error: DataError | None = None
+    texts: tuple[Written, ...] = ()
 
     @classmethod
     def unread(cls, error: DataError) -> Answer:
@@ -79,6 +83,7 @@ class Predictor:
     whole:     whether there is one answer for the whole example, and not one for each word
     apart:     whether the texts of an example are read apart
     marked:    whether words are marked that stand in another of its texts too
+    copying:   whether unknown words that are written are copied from where the model looks in the source
     """
 
     model: EncoderModel | EncoderDecoderModel
@@ -89,6 +94,7 @@ class Predictor:
     whole: bool = False
     apart: bool = False
     marked: bool = False
+    copying: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -185,7 +191,38 @@ class Predictor:
             longest = max(examples, key=lambda example: len(example.words))
             raise ShapeError(f"{longest.place}: {error}") from None
 
+    def asking(self, *, count: int = 1, layer: int | None = None) -> Predictor:
+        """The same, asked for so many texts of each item, and for what looked at what in a layer of the decoder.
+
+        layer: counted from 1; 0 is the last
+        """
+        assert isinstance(self.answering, Writer)
+        layer = self.answering.looking if layer is None else layer
+        return replace(self, answering=replace(self.answering, count=count, looking=layer))
+
+    def stream(self, example: Example) -> Iterator[str]:
+        """The text of one example as it is decided, in parts that are never half a letter."""
+        writes, item = self.writes, self.item(example)
+        assert writes is not None and isinstance(self.answering, Writer)
+        self.model.eval()
+        if item.length:
+            inputs = next(batches([item], self.batch_tokens)).to(self.device).inputs
+            yield from writes.tokenizer.growing(self._decided(self.answering, inputs))
+
+    @staticmethod
+    def _decided(writer: Writer, inputs: dict[str, torch.Tensor]) -> Iterator[int]:
+        pieces = writer.follow(inputs)
+        while True:
+            with torch.inference_mode():
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            yield piece
+
     def _as_answer(self, example: Example, found: Mapping[str, Answered], row: int, item: Item) -> Answer:
+        for column, of_column in found.items():
+            if of_column.texts is not None:
+                return self._as_written(example, column, self._read(example, of_column, row, item))
         count = 1 if self.whole else item.answers
         return Answer(
             words=example.words,
@@ -196,15 +233,26 @@ class Predictor:
                 if of_c.certain is not None
             },
             example=example,
-            cut=any(of_c.cut is not None and of_c.cut[row] for of_c in found.values()),
         )
+
+    def _read(self, example: Example, found: Answered, row: int, item: Item) -> tuple[Written, ...]:
+        assert self.writes is not None and found.texts is not None
+        looked = None if found.looked is None else found.looked[row]
+        return read(self.writes, found.texts[row], looked, Source(self.tokenizer, example.words), copying=self.copying)
+
+    @staticmethod
+    def _as_written(example: Example, column: str, texts: tuple[Written, ...]) -> Answer:
+        best = texts[0]
+        shares = {column: (math.exp(best.log_probability),)}
+        return Answer(example.words, {column: (best.text,)}, shares, example, best.cut, texts=texts)
 
     def _nothing(self, example: Example) -> Answer:
         """The answer to an example without an element: no labels, or an empty text."""
         if self.writes is None:
             nothing: dict[str, tuple[Any, ...]] = dict.fromkeys(self.targets, ())
             return Answer(example.words, nothing, nothing, example)
-        return Answer(example.words, dict.fromkeys(self.targets, ("",)), dict.fromkeys(self.targets, (1.0,)), example)
+        (column,) = self.targets
+        return self._as_written(example, column, (EMPTY,))
 
     def given(self, examples: Sequence[Example]) -> list[Given]:
         """How probable the model holds the texts that stand in the examples themselves."""

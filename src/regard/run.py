@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from regard.corpus import Pairs, given_corpus, read_beside, read_part, reader_of, splitter, to_be_scored
 from regard.data.example import Example
 from regard.data.lines import read_lines
 from regard.data.reading import PAIR_READERS, Reader, guess_format, guess_table
+from regard.data.target import Texts
 from regard.data.text import Text
-from regard.errors import DataError, choose
+from regard.errors import DataError, RegardError, choose
 from regard.folder import load_model, model_folder
 from regard.look.look import Look, look
-from regard.predict import Answer, Predictor
+from regard.models.looking import cross_attention
+from regard.models.model import EncoderDecoderModel
+from regard.predict import Answer, Given, Predictor
+from regard.recipe.decoding import with_decoding
 from regard.recipe.settings import NAMES, Recipe
 from regard.scoring import Scored, score
+from regard.writing import writer
 
 # What can be asked.
 Items = str | Path | Iterable[str | Sequence[str] | Example]
@@ -32,14 +39,78 @@ class Run:
     recipe: Recipe
     predictor: Predictor
 
-    def predict(self, items: Items, *, on_error: str | None = None) -> list[Answer]:
+    def predict(
+        self, items: Items, *, on_error: str | None = None, best: int = 1, align: bool = False, layer: int | None = None
+    ) -> list[Answer]:
         """An answer for each item, in order. Items are lines of text, sequences of words, or all that is in a file
         (given as a Path).
 
         on_error: as in data.on_error, the run's own where not given; with skip, what cannot be read has an answer with
             an error in its place
+        best, align, layer: as `asking` takes them; the texts are in each answer's `texts`
         """
-        return list(self.answers(items, on_error=on_error))
+        plain = best == 1 and not align and layer is None
+        run = self if plain else self.asking(best=best, align=align, layer=layer)
+        return list(run.answers(items, on_error=on_error))
+
+    def decoding(self, overrides: Mapping[str, Any]) -> Run:
+        """The same run with other settings of [decode], by dotted key, as in {"decode.beam": 8}."""
+        recipe = with_decoding(self.recipe, overrides)
+        writes, model = self.predictor.writes, self.predictor.model
+        if not overrides or writes is None:
+            return self
+        assert isinstance(model, EncoderDecoderModel)
+        (column,) = self.predictor.targets
+        answering = writer(recipe.decode, model, column, writes)
+        copying = recipe.decode.unknown == "copy"
+        return replace(self, recipe=recipe, predictor=replace(self.predictor, answering=answering, copying=copying))
+
+    def asking(self, *, best: int = 1, align: bool = False, layer: int | None = None) -> Run:
+        """The same run, asked for the `best` texts of each item, and with `align` for which word of the source stands
+        behind which written word, by what is looked at in a layer of the decoder (counted from 1; the last where not
+        given)."""
+        self.must_write("best" if best != 1 else "align" if align else "layer")
+        if best < 1:
+            raise RegardError(f"best is {best}, but at least one text is asked for")
+        if layer is not None and not align:
+            raise RegardError("layer says by what texts are aligned; ask for align too")
+        assert isinstance(self.predictor.model, EncoderDecoderModel)
+        if layer is not None:
+            cross_attention(self.predictor.model, layer)
+        looking = (0 if layer is None else layer) if align else None
+        return replace(self, predictor=self.predictor.asking(count=best, layer=looking))
+
+    def must_write(self, what: str) -> Texts:
+        """Refuse what only a run that writes texts can do."""
+        writes = self.predictor.writes
+        if writes is None:
+            raise RegardError(
+                f"{what} is asked for, but {self.folder} writes no texts (task.kind = {self.recipe.task.kind})"
+            )
+        return writes
+
+    def stream(self, item: str | Sequence[str] | Example) -> Iterator[str]:
+        """The text of one item as it is decided, in parts that are never half a letter; joined they are the text that a
+        beam of 1 writes."""
+        self.must_write("stream")
+        if self.predictor.copying:
+            raise RegardError("stream is asked for, but decode.unknown = copy knows its words only when all is written")
+        if self.recipe.decode.required:
+            raise RegardError("stream is asked for, but decode.required needs several beginnings; take one of them out")
+        return self.predictor.stream(self._example(item))
+
+    def given(self, examples: Sequence[Example], texts: Sequence[str]) -> list[Given]:
+        """How probable the model holds given texts, one for each example."""
+        self.must_write("score-targets")
+        (column,) = self.predictor.targets
+        if len(examples) != len(texts):
+            raise DataError(f"there are {len(examples)} items, but {len(texts)} texts to be scored; give one for each")
+        asked = [replace(one, labels={column: (text,)}) for one, text in zip(examples, texts, strict=True)]
+        # Of nothing, nothing is written: all else is impossible.
+        return [
+            found if one.words or not text else replace(found, log_probability=-math.inf)
+            for found, one, text in zip(self.predictor.given(asked), examples, texts, strict=True)
+        ]
 
     def answers(self, items: Items, *, on_error: str | None = None) -> Iterator[Answer]:
         """The same one after the other, in memory that does not grow."""

@@ -1,81 +1,15 @@
 """Beam search against all texts that there are."""
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
 
 import pytest
 import torch
 from sharp import case
-from torch import Tensor
+from tables import ALL, END, LIMIT, START, SYMBOLS, Table, enumerated, found, texts, true_score
 
-from regard.decode.search import Hypothesis, _Search, search
-
-# As many symbols, the end among them; so many symbols in a text at most, its end included; a beam that holds them all.
-SYMBOLS, END, LIMIT, ALL = 4, 0, 4, 67
-START = SYMBOLS
+from regard.decode.search import LENGTH_NORMS, Hypothesis, Ranking, _Search, follow, search
 
 PENALTIES = [0.0, 0.7, 1.0, 3.0]
-
-
-class Table:
-    """A model that knows by heart how probable each symbol is after each beginning; every item has a table of its own.
-
-    reordered: whether it does what the search says about the rows (a model that does not is faulty)
-    """
-
-    def __init__(
-        self, items: Sequence[int], *, reordered: bool = True, end: float = 0.0, symbols: int = SYMBOLS
-    ) -> None:
-        self.items = list(items)
-        self.written: list[tuple[int, ...]] = [() for _ in items]
-        self.reordered = reordered
-        self.end = end
-        self.symbols = symbols
-        self.calls: list[int] = []
-
-    def scores(self, item: int, written: tuple[int, ...]) -> Tensor:
-        """(symbols,), log-probabilities; `end` is added to the end's."""
-        seed = hash((item, written)) % 2**31
-        drawn = 2 * torch.randn(self.symbols, generator=torch.Generator().manual_seed(seed))
-        drawn[END] += self.end
-        return drawn.log_softmax(0)
-
-    def __call__(self, tokens: Tensor, rows: Tensor | None, items: Tensor | None) -> Tensor:
-        if items is not None:
-            self.items = [self.items[place] for place in items.tolist()]
-        if not self.calls:
-            self.written = [() for _ in tokens]
-        else:
-            if rows is not None and self.reordered:
-                self.written = [self.written[row] for row in rows.tolist()]
-            self.written = [(*before, token) for before, token in zip(self.written, tokens.tolist(), strict=False)]
-        self.calls.append(len(tokens))
-        beam = len(tokens) // len(self.items)
-        return torch.stack([self.scores(self.items[row // beam], written) for row, written in enumerate(self.written)])
-
-
-def texts(limit: int = LIMIT, symbols: int = SYMBOLS) -> Iterator[tuple[int, ...]]:
-    """All texts of so many symbols at most, their end included."""
-    for length in range(limit):
-        yield from itertools.product(range(1, symbols), repeat=length)
-
-
-def true_score(table: Table, item: int, tokens: tuple[int, ...], penalty: float) -> tuple[float, float]:
-    """(log-probability, score) by definition."""
-    total = sum(float(table.scores(item, tokens[:place])[symbol]) for place, symbol in enumerate((*tokens, END)))
-    return total, total / (len(tokens) + 1) ** penalty
-
-
-def enumerated(item: int, penalty: float, limit: int = LIMIT) -> list[tuple[float, tuple[int, ...]]]:
-    """All texts with their scores, the best first."""
-    table = Table([item])
-    return sorted(((true_score(table, item, tokens, penalty)[1], tokens) for tokens in texts(limit)), reverse=True)
-
-
-def found(items: Sequence[int], limits: Sequence[int] | None = None, **given) -> list[list[Hypothesis]]:
-    table = given.pop("table", None) or Table(items)
-    return search(table, [LIMIT] * len(items) if limits is None else limits, start=START, end=END, **given)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -210,6 +144,99 @@ def test_the_penalty_counts_what_is_written_and_not_how_long_others_are():
     assert best(0.0)[()] == pytest.approx(best(0.0)[(1,)])
 
 
+# Against enumeration and a plain beam, on many tables
+
+
+def plain_beam(item, limit, beam, ranking, count=1):
+    """A beam that never stops early, written as it is told: (score, tokens) of the best whole texts."""
+    table, beams, whole = Table([item]), [((), 0.0)], []
+    for length in range(1, limit + 1):
+        every = [
+            (tokens, symbol, total + float(score))
+            for tokens, total in beams
+            for symbol, score in enumerate(table.scores(item, tokens))
+        ]
+        every.sort(key=lambda one: -one[2])
+        whole += [(ranking.score(total, length), tokens) for tokens, symbol, total in every[:beam] if symbol == END]
+        beams = [((*tokens, symbol), total) for tokens, symbol, total in every if symbol != END][:beam]
+    return sorted(whole, reverse=True)[:count]
+
+
+@pytest.mark.parametrize("form", LENGTH_NORMS)
+def test_a_full_beam_agrees_with_enumeration_on_200_tables(form):
+    items = range(200)
+    for item, (best,) in zip(items, found(items, beam=ALL, length_penalty=0.7, length_norm=form), strict=True):
+        score, tokens = max(
+            (LENGTH_FORMS[form](true_score(Table([item]), item, one, 0.0)[0], len(one) + 1, 0.7), one)
+            for one in texts()
+        )
+        assert best.tokens == tokens and best.score == pytest.approx(score, abs=1e-5)
+
+
+# As they are written in the papers.
+LENGTH_FORMS = {
+    "power": lambda total, length, alpha: total / length**alpha,
+    "gnmt": lambda total, length, alpha: total / ((5 + length) ** alpha / (5 + 1) ** alpha),
+}
+
+
+@pytest.mark.parametrize("form", LENGTH_NORMS)
+@pytest.mark.parametrize("beam", [2, 3, 4, 5])
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 2.0])
+def test_the_search_equals_a_beam_that_never_stops_early(beam, penalty, form):
+    ranking = Ranking(penalty, form)
+    for item, hypotheses in enumerate(found(range(17), [8] * 17, beam=beam, ranking=ranking, count=2)):
+        wanted = plain_beam(item, 8, beam, ranking, 2)
+        assert [one.tokens for one in hypotheses if not one.cut] == [tokens for _, tokens in wanted]
+        assert [one.score for one in hypotheses if not one.cut] == pytest.approx([s for s, _ in wanted], abs=1e-5)
+
+
+class Looks(Table):
+    """A table that also tells what was looked at: (rows, 3)."""
+
+    def looked(self):
+        beam = len(self.written) // len(self.items)
+        return torch.stack([look(self.items[row // beam], written) for row, written in enumerate(self.written)])
+
+
+def look(item, written):
+    return torch.rand(3, generator=torch.Generator().manual_seed(hash((item, written, "look")) % 2**31))
+
+
+def coverage(item, tokens, penalty):
+    sums = sum(look(item, tokens[:place]) for place in range(len(tokens) + 1))
+    return penalty * sum(math.log(min(float(one), 1.0)) for one in sums)
+
+
+@pytest.mark.parametrize("penalty", [0.2, 3.0])
+def test_with_a_coverage_penalty_a_full_beam_finds_the_best_of_all_texts(penalty):
+    items, table = range(23), Looks(range(23))
+    ranking = Ranking(0.6, "gnmt", penalty)
+    hypotheses = search(
+        table, [LIMIT] * 23, start=START, end=END, beam=ALL, ranking=ranking, looked=table.looked, count=3
+    )
+    plain = found(items, beam=ALL, ranking=Ranking(0.6, "gnmt"))
+    assert any(best.tokens != other.tokens for (best, *_), (other,) in zip(hypotheses, plain, strict=True))
+    for item, three in zip(items, hypotheses, strict=True):
+        every = [
+            (
+                LENGTH_FORMS["gnmt"](true_score(table, item, one, 0.0)[0], len(one) + 1, 0.6)
+                + coverage(item, one, penalty),
+                one,
+            )
+            for one in texts()
+        ]
+        wanted = sorted(every, reverse=True)[:3]
+        assert [one.tokens for one in three] == [tokens for _, tokens in wanted]
+        assert [one.score for one in three] == pytest.approx([score for score, _ in wanted], abs=1e-4)
+
+
+def test_symbols_can_be_followed_as_they_are_decided():
+    for item in range(11):
+        (best,) = found([item], [5])[0]
+        assert tuple(follow(Table([item]), 5, start=START, end=END)) == best.tokens
+
+
 # What is not allowed, and what there is too little of
 
 
@@ -257,9 +284,8 @@ def test_a_beam_wider_than_the_vocabulary_gives_what_there_is():
 # Planted faults
 
 
-def _without_the_end(self, tokens, total, length, cut=False):
-    length = max(1, len(tokens))
-    return Hypothesis(tuple(tokens), total, total / length**self.length_penalty, cut)
+def _without_the_end(self, tokens, total, length, looked=None, cut=False):
+    return Hypothesis(tuple(tokens), total, self.ranking.score(total, max(1, len(tokens))), cut)
 
 
 def _too_soon(self, item, bound):

@@ -180,7 +180,7 @@ def test_the_search_s_probability_is_that_of_the_text_when_it_is_given(predictor
         assert found.log_probability == pytest.approx(best.log_probability, abs=1e-4)
         assert found.pieces == len(best.tokens) + 1
         assert best.score == pytest.approx(
-            found.log_probability / found.pieces**predictor.answering.length_penalty, abs=1e-4
+            found.log_probability / found.pieces**predictor.answering.ranking.length_penalty, abs=1e-4
         )
         checked += 1
     assert checked > 3 or predictor.tokenizer.kind == "subwords"
@@ -284,8 +284,8 @@ def test_the_laws_find_a_length_that_does_not_count_the_end(monkeypatch):
     monkeypatch.setattr(
         searching._Search,
         "_hypothesis",
-        lambda self, tokens, total, length, cut=False: searching.Hypothesis(
-            tuple(tokens), total, total / max(1, len(tokens)) ** self.length_penalty, cut
+        lambda self, tokens, total, length, looked=None, cut=False: searching.Hypothesis(
+            tuple(tokens), total, self.ranking.score(total, max(1, len(tokens))), cut
         ),
     )
     with pytest.raises(AssertionError):

@@ -152,6 +152,8 @@ USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
         for name in ("tokens", "share", "bleu_tokens")
     },
     "model.decoder": {"task": {"kind": "seq2seq"}},
+    "decode.length_norm": {"task": {"kind": "seq2seq"}},
+    "decode.unknown": {"task": {"kind": "seq2seq"}, "output": {"tokens": "words"}},
     "model.dilations": {"model": {"encoder": "convolution"}},
     "model.cell": {"model": {"encoder": "recurrent"}},
     "model.directions": {"model": {"encoder": "recurrent"}},

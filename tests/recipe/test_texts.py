@@ -91,11 +91,15 @@ def test_what_does_not_fit_a_text_is_refused_with_the_reason(sections: dict[str,
     assert words in str(raised.value).removeprefix("recipe: ").splitlines()[0]
 
 
+# Values of settings that have none of their own.
+DECODE = {"max_length": 2, "max_ratio": 1.5, "no_repeat": 3, "prefix": "a", "top_k": 5}
+
+
 @pytest.mark.parametrize("kind", ["label", "classify", "regress"])
 @pytest.mark.parametrize(
     "setting",
     [
-        *(("decode", name, field.default or 2) for name, field in DecodeSettings.model_fields.items()),
+        *(("decode", name, DECODE.get(name, field.default)) for name, field in DecodeSettings.model_fields.items()),
         *(("output", name, value) for name, value in (("tokens", "words"), ("size", 9), ("share", "none"))),
         *(
             ("output", name, value)
@@ -109,7 +113,9 @@ def test_what_only_a_text_needs_is_refused_elsewhere(kind: str, setting: tuple[s
     section, name, value = setting
     values: dict[str, Any] = {"task": {"kind": kind}, "data": {"train": "a"}}
     with pytest.raises(RecipeError, match=rf"{section}\.{name} is not used with .*; take it out"):
-        recipe_from({**values, section: {**values.get(section, {}), name: value}})
+        recipe_from(
+            {**values, section: {**values.get(section, {}), name: list(value) if isinstance(value, tuple) else value}}
+        )
 
 
 @pytest.mark.parametrize(
@@ -118,6 +124,14 @@ def test_what_only_a_text_needs_is_refused_elsewhere(kind: str, setting: tuple[s
         ("decode", "beam", 0),
         ("decode", "max_length", 0),
         ("decode", "length_penalty", -0.5),
+        ("decode", "coverage_penalty", -0.5),
+        ("decode", "min_length", -1),
+        ("decode", "max_ratio", 0.0),
+        ("decode", "no_repeat", 0),
+        ("decode", "top_k", 0),
+        ("decode", "top_p", 0.0),
+        ("decode", "temperature", 0.0),
+        ("decode", "seed", -1),
         ("model", "decoder_depth", 0),
     ],
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from codecs import getincrementaldecoder
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -73,6 +74,28 @@ class Tokenizer:
         """What was written, piece by piece, as people read it."""
         raise NotImplementedError
 
+    def spelled(self, number: int) -> Sequence[Hashable]:
+        """A piece as letters, bytes or words: so a phrase can be found whichever pieces spell it."""
+        return self.written([number])
+
+    def spelling(self, text: str) -> Sequence[Hashable]:
+        """A text that might be written, spelled in the same."""
+        raise NotImplementedError
+
+    def growing(self, numbers: Iterable[int]) -> Iterator[str]:
+        """The text of pieces that come one after the other, as it grows; what is only a part of a letter waits for its
+        rest. Joined, it is the text of all."""
+        for number in numbers:
+            yield self.text([number])
+
+    def units(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Which word each piece belongs to, counted from 0, where pieces make words; else each is one of its own."""
+        return tuple(range(len(numbers)))
+
+    def source_units(self, words: Sequence[str]) -> tuple[str, ...]:
+        """What these are, as they stand in what is read."""
+        return self.pieces(words)
+
     def sizes(self) -> dict[str, int]:
         """How many vectors of each kind there are."""
         raise NotImplementedError
@@ -108,6 +131,13 @@ class WordTokenizer(Tokenizer):
 
     def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.words.symbols[number] for number in numbers)
+
+    def spelling(self, text: str) -> Sequence[Hashable]:
+        return tuple(map(self.look_up, text.split()))
+
+    def growing(self, numbers: Iterable[int]) -> Iterator[str]:
+        for place, number in enumerate(numbers):
+            yield (" " if place else "") + self.text([number])
 
     def sizes(self) -> dict[str, int]:
         return {"words": len(self.words)}
@@ -234,6 +264,9 @@ class CharacterTokenizer(Tokenizer):
     def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.characters.symbols[number] for number in numbers)
 
+    def spelling(self, text: str) -> Sequence[Hashable]:
+        return tuple(self.letters(text))
+
     def sizes(self) -> dict[str, int]:
         return {"pieces": len(self.characters)}
 
@@ -244,6 +277,18 @@ class CharacterTokenizer(Tokenizer):
     def restored(cls, saved: Mapping[str, Any]) -> CharacterTokenizer:
         return cls(Vocabulary(saved["characters"]), saved["normalize"])
 
+
+def _signs_of_bytes() -> dict[str, int]:
+    """The sign that stands for each byte in a piece: itself where it can be seen, else one after the 256th, in order.
+
+    Source: Radford et al. 2019, their encoder.py, which the library follows.
+    """
+    seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in seen]
+    return {chr(byte): byte for byte in seen} | {chr(256 + place): byte for place, byte in enumerate(others)}
+
+
+_BYTES = _signs_of_bytes()
 
 # The library knows nothing of padding and the unknown, which it would find inside of words: its numbers begin after.
 _SPECIAL = 2
@@ -301,6 +346,30 @@ class SubwordTokenizer(Tokenizer):
 
     def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.text([number]) for number in numbers)
+
+    def spelled(self, number: int) -> bytes:
+        piece = self.model.id_to_token(number - _SPECIAL) if number >= _SPECIAL else None
+        return bytes(_BYTES[sign] for sign in piece or "")
+
+    def spelling(self, text: str) -> bytes:
+        return self.normal(text).encode()
+
+    def growing(self, numbers: Iterable[int]) -> Iterator[str]:
+        decoder = getincrementaldecoder("utf-8")("replace")
+        for number in numbers:
+            yield decoder.decode(self.spelled(number))
+        yield decoder.decode(b"", final=True)
+
+    def units(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        found, text = [], b""
+        for number in numbers:
+            text += self.spelled(number)
+            found.append(max(0, len(text.split()) - 1))
+        return tuple(found)
+
+    def source_units(self, words: Sequence[str]) -> tuple[str, ...]:
+        # At the same spaces as `units`, which sees bytes.
+        return tuple(part.decode() for word in words for part in self.normal(word).encode().split() or [b""])
 
     def sizes(self) -> dict[str, int]:
         return {"pieces": self.model.get_vocab_size() + _SPECIAL}

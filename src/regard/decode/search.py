@@ -1,17 +1,21 @@
 """Beam search: several beginnings of a text are followed side by side, and the best whole text is kept.
 
-Source of the search: Graves 2012, arXiv:1211.3711, section 2.3; with length normalisation: Wu et al. 2016,
-arXiv:1609.08144, section 7 (their penalty has another form; ours is the power of the length).
+Source of the search: Graves 2012, arXiv:1211.3711, section 2.3; of what texts are compared by: Wu et al. 2016,
+arXiv:1609.08144, section 7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
+
+from regard.decode.filter import Filter, Required, through
+from regard.decode.sample import Sampling
+from regard.errors import choose
 
 
 class Step(Protocol):
@@ -33,7 +37,8 @@ class Hypothesis:
 
     tokens:          its symbols, without those that begin and end it
     log_probability: of the whole text, its end included
-    score:           what texts are compared by: log_probability / length ** length_penalty, the end counted
+    score:           what texts are compared by: log_probability divided by a norm of the length, the end counted, and
+                     less where the source was not looked at (`Ranking`)
     cut:             whether it was stopped at its longest length, before its end was written; what is told of its
                      probability is then of the symbols that are there
     """
@@ -44,6 +49,44 @@ class Hypothesis:
     cut: bool = False
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """What whole texts are compared by: log_probability / norm(length) + coverage.
+
+    length_norm:      the form of the norm, a name of LENGTH_NORMS
+    length_penalty:   the exponent in it; 0 compares log-probabilities as they are
+    coverage_penalty: how much it counts against a text that it hardly looked at parts of the source. Source: Wu et al.
+                      2016, equation 15
+    """
+
+    length_penalty: float = 1.0
+    length_norm: str = "power"
+    coverage_penalty: float = 0.0
+
+    def score(self, log_probability: float, length: int, looked: Tensor | None = None) -> float:
+        """looked: (time,), how much was looked at each element of the source, all in all"""
+        norm = choose(LENGTH_NORMS, self.length_norm, "decode.length_norm")(length, self.length_penalty)
+        return log_probability / norm + self._coverage(looked)
+
+    def bound(self, log_probability: float, longest: int) -> float:
+        """The most that a beginning can still become: log-probabilities only fall, norms only grow, and nothing is
+        better than having looked at everything."""
+        return self.score(log_probability, longest)
+
+    def _coverage(self, looked: Tensor | None) -> float:
+        if looked is None or not self.coverage_penalty:
+            return 0.0
+        # What was never looked at at all (as without softmax) counts as a billionth, since there is no logarithm of 0.
+        return self.coverage_penalty * float(looked.clamp(1e-9, 1.0).log().sum())
+
+
+# By name: (length, exponent) -> what log-probabilities are divided by. Source of gnmt: Wu et al. 2016, equation 14.
+LENGTH_NORMS: dict[str, Callable[[int, float], float]] = {
+    "power": lambda length, exponent: float(length**exponent),
+    "gnmt": lambda length, exponent: float(((5 + length) / 6) ** exponent),
+}
+
+
 def search(
     step: Step,
     limits: Sequence[int],
@@ -51,24 +94,54 @@ def search(
     start: int,
     end: int,
     beam: int = 1,
-    length_penalty: float = 1.0,
+    ranking: Ranking = Ranking(),
     count: int = 1,
+    filters: Sequence[Filter] = (),
+    required: Required | None = None,
+    looked: Callable[[], Tensor] | None = None,
+    draw: Draw | None = None,
 ) -> list[list[Hypothesis]]:
     """The best texts for each item, best first.
 
     A beam of 1 takes the best symbol at each step. A wider one goes on until nothing that is still open could become
     better than what was found. Each item ends by itself and leaves: its answer does not depend on its neighbours.
 
-    limits: for each item, how many symbols a text may have at most, its end included
-    count:  how many texts are wanted of each item; there may be fewer
+    limits:   for each item, how many symbols a text may have at most, its end included
+    count:    how many texts are wanted of each item; there may be fewer
+    filters:  what may be written at all
+    required: what must be written; it is one of the filters, and beginnings that have more or less of it are kept side
+              by side
+    looked:   gives (rows, time), how much the latest call of `step` looked at each element of the source; wanted where
+              the ranking has a coverage_penalty
+    draw:     symbols are drawn instead of searched for; the beam is 1
     """
-    run = _Search(limits, start=start, end=end, beam=beam, length_penalty=length_penalty, count=count)
+    run = _Search(limits, start, end, beam, ranking, count, filters, required, looked, draw)
     rows: Tensor | None = None
     items: Tensor | None = None
     while len(run.items):
-        scores = step(run.tokens, rows, items)
-        rows, items = run.advance(scores)
+        rows, items = run.advance(step(run.tokens, rows, items))
     return [run.best(item) for item in range(len(limits))]
+
+
+def follow(
+    step: Step, limit: int, *, start: int, end: int, filters: Sequence[Filter] = (), draw: Draw | None = None
+) -> Iterator[int]:
+    """The symbols that `search` with a beam of 1 writes of one item, each as soon as it is decided."""
+    run = _Search([limit], start, end, 1, Ranking(), 1, filters, None, None, draw)
+    rows: Tensor | None = None
+    items: Tensor | None = None
+    while len(run.items):
+        rows, items = run.advance(step(run.tokens, rows, items))
+        if len(run.items):
+            yield int(run.tokens[0])
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Symbols are drawn: how, and (items, longest), the chances that decide."""
+
+    sampling: Sampling
+    chances: Tensor
 
 
 class _Search:
@@ -77,21 +150,35 @@ class _Search:
     items:   (items,), their numbers
     written: (items, beam, length), what was written, the beginning sign first
     totals:  (items, beam), log-probabilities; -inf where a beam is not used
+    covered: (items, beam, time), how much was looked at each element of the source; None where that does not count
     found:   for every item its whole texts
-    begun:   (written, totals) as they were before the latest symbol
+    begun:   (written, totals, covered) as they were before the latest symbol
     """
 
     def __init__(
-        self, limits: Sequence[int], *, start: int, end: int, beam: int, length_penalty: float, count: int
+        self,
+        limits: Sequence[int],
+        start: int,
+        end: int,
+        beam: int,
+        ranking: Ranking,
+        count: int,
+        filters: Sequence[Filter],
+        required: Required | None,
+        looked: Callable[[], Tensor] | None,
+        draw: Draw | None,
     ) -> None:
-        self.limits = torch.tensor(limits)
-        self.end, self.beam, self.length_penalty, self.count = end, beam, length_penalty, max(1, count)
+        assert draw is None or beam == 1
+        self.limits = torch.tensor(limits, dtype=torch.long)
+        self.end, self.beam, self.ranking, self.count = end, beam, ranking, max(1, count)
+        self.filters, self.required, self.looked, self.draw = filters, required, looked, draw
         self.items = torch.arange(len(limits))
         self.written = torch.full((len(limits), beam, 1), start)
         self.totals = torch.full((len(limits), beam), -torch.inf)
         self.totals[:, 0] = 0.0  # all beams begin alike: the first stands for them
+        self.covered: Tensor | None = None
         self.found: list[list[Hypothesis]] = [[] for _ in limits]
-        self.begun = self.written, self.totals
+        self.begun: tuple[Tensor, Tensor, Tensor | None] = (self.written, self.totals, None)
 
     @property
     def tokens(self) -> Tensor:
@@ -105,9 +192,12 @@ class _Search:
 
     def advance(self, scores: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """One symbol more: (which rows the new ones go on from, which items are left)."""
-        origins, tokens, totals = self._candidates(scores)
+        before, seen = self.covered, self._seen()
+        origins, tokens, totals = self._candidates(self._filtered(scores))
         ended = (tokens == self.end) & (totals > -torch.inf)
-        self._collect(origins, totals, ended)
+        self._collect(origins, totals, ended, seen)
+        self.begun = self.written, self.totals, before
+        self.covered = seen
         origins = self._open_on(origins, tokens, totals, ended)
         left = self._left(ended)
         # (items, beam) -> (rows,): a row's number in the last call
@@ -115,63 +205,117 @@ class _Search:
         same = self.beam == 1 and bool(left.all())
         items = None if bool(left.all()) else left.nonzero()[:, 0]
         self.items, self.written, self.totals = self.items[left], self.written[left], self.totals[left]
+        self.covered = None if self.covered is None else self.covered[left]
         return None if same else rows, items
+
+    def _seen(self) -> Tensor | None:
+        """(items, beam, time): what was looked at before, and for the symbol that comes now."""
+        if not self.ranking.coverage_penalty:
+            return None
+        assert self.looked is not None, "a coverage_penalty needs to know what was looked at"
+        now = self.looked().cpu().unflatten(0, (-1, self.beam))
+        return now if self.covered is None else self.covered + now
+
+    def _filtered(self, scores: Tensor) -> Tensor:
+        """(rows, vocabulary): what may be written of it."""
+        scores = scores.cpu()
+        if not self.filters:
+            return scores
+        room = (self.limits[self.items] - self.length).repeat_interleave(self.beam)
+        return through(self.filters, scores, self.written.flatten(0, 1)[:, 1:], room)
 
     def _candidates(self, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The best continuations of each item, twice as many as beams, so that enough are left if all beams end:
         the beam each goes on from, its symbol, its log-probability, each (items, 2 * beam)."""
-        scores = scores.cpu().view(len(self.items), self.beam, -1)
-        together = (self.totals[:, :, None] + scores).flatten(1)
-        totals, places = together.topk(2 * self.beam)
+        if self.draw is not None:
+            return self._drawn(scores)
+        together = (self.totals.flatten()[:, None] + scores).view(len(self.items), -1)
+        if self.required is None:
+            totals, places = together.topk(min(2 * self.beam, together.shape[1]))
+        else:
+            totals, places = self._side_by_side(together)
         return places // scores.shape[-1], places % scores.shape[-1], totals
 
-    def _collect(self, origins: Tensor, totals: Tensor, ended: Tensor) -> None:
+    def _side_by_side(self, together: Tensor) -> tuple[Tensor, Tensor]:
+        """The best of those that need nothing more, the best of those that need one symbol more, and so on; then the
+        second of each. together: (items, beam * vocabulary)"""
+        assert self.required is not None
+        need = self.required.need(self.written.flatten(0, 1)[:, 1:]).view(len(together), -1)
+        kept = []
+        for bank in need[together > -torch.inf].unique().tolist():
+            best = together.masked_fill(need != bank, -torch.inf).topk(min(2 * self.beam, together.shape[1]))
+            kept.append((best.values, best.indices))
+        if not kept:
+            return together.topk(min(2 * self.beam, together.shape[1]))
+        # (items, place in its bank, banks) -> (items, candidates), the first of each bank first
+        totals, places = (torch.stack(of_all, 2).flatten(1) for of_all in zip(*kept, strict=True))
+        order = (totals == -torch.inf).long().argsort(dim=1, stable=True)[:, : 2 * self.beam]
+        return totals.gather(1, order), places.gather(1, order)
+
+    def _drawn(self, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One symbol for each item, drawn."""
+        assert self.draw is not None
+        tokens = self.draw.sampling.draw(scores, self.draw.chances[self.items, self.length])[:, None]
+        return torch.zeros_like(tokens), tokens, self.totals + scores.gather(1, tokens)
+
+    def _collect(self, origins: Tensor, totals: Tensor, ended: Tensor, seen: Tensor | None) -> None:
         """Keep the texts that end here among the best."""
         for row, place in ended[:, : self.beam].nonzero().tolist():
-            item = int(self.items[row])
-            tokens = self.written[row, origins[row, place], 1:].tolist()
-            self.found[item].append(self._hypothesis(tokens, float(totals[row, place]), self.length + 1))
+            item, origin = int(self.items[row]), origins[row, place]
+            tokens = self.written[row, origin, 1:].tolist()
+            looked = None if seen is None else seen[row, origin]
+            self.found[item].append(self._hypothesis(tokens, float(totals[row, place]), self.length + 1, looked))
 
     def _open_on(self, origins: Tensor, tokens: Tensor, totals: Tensor, ended: Tensor) -> Tensor:
         """Go on with the best that did not end; gives the beam that each comes from."""
-        self.begun = self.written, self.totals
         chosen = ended.long().argsort(dim=1, stable=True)[:, : self.beam]
+        # There are fewer continuations than beams where both are many and symbols few.
+        short = self.beam - chosen.shape[1]
         origins, tokens = origins.gather(1, chosen), tokens.gather(1, chosen)
-        self.totals = totals.gather(1, chosen).masked_fill(ended.gather(1, chosen), -torch.inf)
+        totals = totals.gather(1, chosen).masked_fill(ended.gather(1, chosen), -torch.inf)
+        if short:
+            origins, tokens = (torch.nn.functional.pad(part, (0, short)) for part in (origins, tokens))
+            totals = torch.nn.functional.pad(totals, (0, short), value=-torch.inf)
+        self.totals = totals
         before = self.written.gather(1, origins[:, :, None].expand(-1, -1, self.written.shape[2]))
         self.written = torch.cat((before, tokens[:, :, None]), 2)
+        if self.covered is not None:
+            self.covered = self.covered.gather(1, origins[:, :, None].expand(-1, -1, self.covered.shape[2]))
         return origins
 
     def _left(self, ended: Tensor) -> Tensor:
         """(items,), which are not done. Those at their longest length are cut if nothing whole was found."""
-        limits = self.limits[self.items]
-        # Log-probabilities only fall, so this is the most that anything open can still become.
-        bounds = (self.totals.amax(1) / limits**self.length_penalty).tolist()
-        full = (self.length >= limits).tolist()
+        limits = self.limits[self.items].tolist()
+        most = self.totals.amax(1).tolist()
         best_ended = ended[:, 0].tolist()
         left = []
         for row, item in enumerate(self.items.tolist()):
-            if full[row] and not self.found[item]:
+            full = self.length >= limits[row]
+            if full and not self.found[item]:
                 self._cut(row, item)
-            settled = best_ended[row] if self.beam == 1 else self._settled(item, bounds[row])
-            left.append(not (full[row] or settled))
+            bound = self.ranking.bound(most[row], limits[row])
+            settled = best_ended[row] if self.beam == 1 else self._settled(item, bound)
+            left.append(not (full or settled or most[row] == -torch.inf))
         return torch.tensor(left, dtype=torch.bool)
 
     def _cut(self, row: int, item: int) -> None:
         """The best beginning stands for the text; it leaves out the latest symbol, in whose place its end would be."""
-        written, totals = self.begun
+        written, totals, covered = self.begun
         place = int(totals[row].argmax())
         tokens, total = written[row, place, 1:].tolist(), float(totals[row, place])
         if total > -torch.inf:
-            self.found[item].append(self._hypothesis(tokens, total, max(1, len(tokens)), cut=True))
+            looked = None if covered is None else covered[row, place]
+            self.found[item].append(self._hypothesis(tokens, total, max(1, len(tokens)), looked, cut=True))
 
     def _settled(self, item: int, bound: float) -> bool:
         """Whether as many texts as wanted were found, and nothing open can become better than the last of them."""
         scores = sorted((found.score for found in self.found[item]), reverse=True)[: self.count]
         return bound == -torch.inf or (len(scores) == self.count and scores[-1] >= bound)
 
-    def _hypothesis(self, tokens: Sequence[int], total: float, length: int, cut: bool = False) -> Hypothesis:
-        return Hypothesis(tuple(tokens), total, total / length**self.length_penalty, cut)
+    def _hypothesis(
+        self, tokens: Sequence[int], total: float, length: int, looked: Tensor | None = None, cut: bool = False
+    ) -> Hypothesis:
+        return Hypothesis(tuple(tokens), total, self.ranking.score(total, length, looked), cut)
 
     def best(self, item: int) -> list[Hypothesis]:
         """What was found for an item, the best first."""

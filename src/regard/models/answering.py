@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
+from regard.decode.search import Hypothesis
 from regard.models.inputs import Inputs
 from regard.models.model import EncoderModel
 
@@ -17,11 +20,15 @@ class Answered:
     best:    for each item its answers, as numbers (a text: one list of numbers)
     certain: for each item how probable each of them is; None where there are no probabilities
     cut:     for each item whether a text was stopped before its end
+    texts:   for each item all texts that were found, best first
+    looked:  for each of them (pieces, elements of its source), how much each piece looked at each element
     """
 
     best: list[list[Any]]
     certain: list[list[float]] | None
     cut: list[bool] | None = None
+    texts: list[list[Hypothesis]] | None = None
+    looked: list[list[Tensor]] | None = None
 
 
 # A batch's inputs -> the answers of each target column.

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from regard.decode.search import Hypothesis, search
+from regard.decode.filter import Filter, Required
+from regard.decode.sample import Sampling
+from regard.decode.search import Draw, Hypothesis, Ranking, follow, search
 from regard.models.answering import Answered
 from regard.models.inputs import Inputs
+from regard.models.looking import Watch, cross_attention, looked_at, watching
 from regard.models.model import EncoderDecoderModel
 
 # A text may have so many pieces for each of the source, and so many more, where nothing else is said.
@@ -25,6 +29,13 @@ class Writer:
     column:     the target column it answers
     start, end: the numbers of the signs that begin and end a text
     forbidden:  numbers that are never written
+    ranking:    what texts are compared by
+    max_length, max_ratio: how many pieces a text may have, and how many for each of the source
+    shortest:   how many pieces a text needs at least to have all that is asked of it
+    filters:    what may be written; required is one of them, where something must be
+    sampling:   texts are drawn instead of searched for
+    count:      how many texts are wanted of each item
+    looking:    whether to tell what each piece looked at in the source, in this layer (counted from 1; 0 is the last)
     """
 
     model: EncoderDecoderModel
@@ -33,56 +44,143 @@ class Writer:
     end: int
     forbidden: Sequence[int]
     beam: int
-    length_penalty: float
+    ranking: Ranking
     max_length: int | None
+    max_ratio: float | None = None
+    shortest: int = 0
+    filters: Sequence[Filter] = ()
+    required: Required | None = None
+    sampling: Sampling | None = None
+    count: int = 1
+    looking: int | None = None
 
     def __call__(self, inputs: Inputs) -> dict[str, Answered]:
-        """The best text for each item."""
-        best = [found[0] if found else Hypothesis((), -math.inf, -math.inf, cut=True) for found in self.search(inputs)]
+        """The best texts for each item."""
+        texts = self.search(inputs, self.count)
         return {
             self.column: Answered(
-                best=[[list(text.tokens)] for text in best],
-                certain=[[math.exp(text.log_probability)] for text in best],
-                cut=[text.cut for text in best],
+                best=[[list(found[0].tokens)] for found in texts],
+                certain=[[math.exp(found[0].log_probability)] for found in texts],
+                cut=[found[0].cut for found in texts],
+                texts=texts,
+                looked=None if self.looking is None else self._looked(inputs, texts),
             )
         }
 
+    def _looked(self, inputs: Inputs, texts: Sequence[Sequence[Hypothesis]]) -> list[list[Tensor]]:
+        each = [(item, one.tokens) for item, found in enumerate(texts) for one in found]
+        looked = iter(looked_at(self.model, inputs, each, self.start, self.looking or None))
+        return [[next(looked) for _ in found] for found in texts]
+
     def greedy(self, max_length: int) -> Writer:
-        """The same, taking the best next piece each time."""
-        return replace(self, beam=1, max_length=max_length)
+        """The same, taking the best next piece each time; what needs a search is not asked."""
+        filters = [filter for filter in self.filters if filter is not self.required]
+        return replace(
+            self, beam=1, max_length=max_length, max_ratio=None, filters=filters, required=None, sampling=None
+        )
 
     def search(self, inputs: Inputs, count: int = 1) -> list[list[Hypothesis]]:
-        """So many of the best texts for each item, best first."""
-        return search(
-            _Steps(self.model, self.column, inputs, self.forbidden),
-            self.limits(inputs),
-            start=self.start,
-            end=self.end,
-            beam=max(self.beam, count),
-            length_penalty=self.length_penalty,
-            count=count,
-        )
+        """So many of the best texts for each item, best first; at least one, be it that nothing can be written."""
+        texts = self._searched(inputs, count) if self.sampling is None else self._drawn(inputs, count, self.sampling)
+        return [found or [NOTHING] for found in texts]
+
+    def _searched(self, inputs: Inputs, count: int) -> list[list[Hypothesis]]:
+        with self._steps(inputs) as steps:
+            return search(
+                steps,
+                self.limits(inputs),
+                start=self.start,
+                end=self.end,
+                beam=max(self.beam, count, 0 if self.required is None else self.required.most + 1),
+                ranking=self.ranking,
+                count=count,
+                filters=self.filters,
+                required=self.required,
+                looked=steps.looked,
+            )
+
+    def _drawn(self, inputs: Inputs, count: int, sampling: Sampling) -> list[list[Hypothesis]]:
+        """So many texts are drawn for each item; those that come twice are one."""
+        limits = [limit for limit in self.limits(inputs) for _ in range(count)]
+        chances = [sampling.chances(item, max(limits), draw) for item in self._items(inputs) for draw in range(count)]
+        with self._steps(inputs, count) as steps:
+            found = search(
+                steps,
+                limits,
+                start=self.start,
+                end=self.end,
+                filters=self.filters,
+                draw=Draw(sampling, torch.stack(chances)),
+            )
+        drawn = [[one for of_draw in found[at : at + count] for one in of_draw] for at in range(0, len(found), count)]
+        distinct = [list({one.tokens: one for one in of_item}.values()) for of_item in drawn]
+        return [sorted(of_item, key=lambda one: -one.score) for of_item in distinct]
+
+    def _items(self, inputs: Inputs) -> list[list[int]]:
+        """What each item is, as numbers."""
+        numbers = inputs["piece_numbers"] if "piece_numbers" in inputs else inputs["word_numbers"]
+        return [row[:length].tolist() for row, length in zip(numbers, inputs["lengths"].tolist(), strict=True)]
+
+    def follow(self, inputs: Inputs) -> Iterator[int]:
+        """The pieces of one item's text, each as soon as it is decided; the text is that of a beam of 1."""
+        (limit,) = self.limits(inputs)
+        draw = None
+        if self.sampling is not None:
+            (item,) = self._items(inputs)
+            draw = Draw(self.sampling, self.sampling.chances(item, limit)[None])
+        with self._steps(inputs) as steps:
+            yield from follow(steps, limit, start=self.start, end=self.end, filters=self.filters, draw=draw)
+
+    def _steps(self, inputs: Inputs, copies: int = 1) -> _Steps:
+        watched = bool(self.ranking.coverage_penalty) and self.sampling is None
+        return _Steps(self.model, self.column, inputs, self.forbidden, copies=copies, watched=watched)
 
     def limits(self, inputs: Inputs) -> list[int]:
         """How many symbols each text may have, its end included; no more than the decoder has positions for."""
         most = self.model.decoder.position.most
-        lengths = [
-            PIECES_FOR_EACH * length + PIECES_MORE if self.max_length is None else self.max_length
-            for length in inputs["lengths"].tolist()
-        ]
+        lengths = [max(self.shortest, self._longest(length)) for length in inputs["lengths"].tolist()]
         return [length + 1 if most is None else min(length + 1, most) for length in lengths]
 
+    def _longest(self, length: int) -> int:
+        if self.max_ratio is None:
+            return PIECES_FOR_EACH * length + PIECES_MORE if self.max_length is None else self.max_length
+        relative = math.ceil(self.max_ratio * length)
+        return relative if self.max_length is None else min(relative, self.max_length)
 
-class _Steps:
-    """One batch being written: what was read, and what the decoder remembers."""
 
-    def __init__(self, model: EncoderDecoderModel, column: str, inputs: Inputs, forbidden: Sequence[int]) -> None:
+# What is found where nothing can be written.
+NOTHING = Hypothesis((), -math.inf, -math.inf, cut=True)
+
+
+class _Steps(ExitStack):
+    """One batch being written: what was read, and what the decoder remembers.
+
+    copies:  how many texts are written of each item, each as if it were an item of its own
+    watched: whether what is looked at in the source can be asked for, while this is open
+    """
+
+    def __init__(
+        self,
+        model: EncoderDecoderModel,
+        column: str,
+        inputs: Inputs,
+        forbidden: Sequence[int],
+        *,
+        copies: int = 1,
+        watched: bool = False,
+    ) -> None:
+        super().__init__()
         self.model = model
         self.column = column
-        self.lengths = inputs["lengths"]
-        self.memory, self.mask = model.read(inputs)
+        self.lengths = inputs["lengths"].repeat_interleave(copies, 0)
+        memory, _ = model.read(inputs)
+        self.memory = memory.repeat_interleave(copies, 0)
+        self.mask = model.input.mask({"lengths": self.lengths})
         self.cache = model.decoder.cache()
         self.forbidden = torch.tensor(forbidden, dtype=torch.long, device=self.memory.device)
+        self.watch: Watch | None = None
+        if watched:
+            self.watch = self.enter_context(watching(cross_attention(model)))
 
     def __call__(self, tokens: Tensor, rows: Tensor | None, items: Tensor | None) -> Tensor:
         """(rows, pieces): log-probabilities of the next piece."""
@@ -97,3 +195,13 @@ class _Steps:
         scores = self.model.write(tokens.to(device)[:, None], self.memory, self.mask, self.cache)[self.column][:, -1]
         # What is forbidden keeps its share of the probability, so that a text's score is that of the model itself.
         return scores.float().log_softmax(-1).index_fill(-1, self.forbidden, -torch.inf)
+
+    def looked(self) -> Tensor:
+        """(rows, time): how much the latest pieces looked at each element of the source, in the last layer, as the mean
+        of its heads; padding counts as looked at."""
+        assert self.watch is not None
+        # (items, beam, time), or (rows, 1, time) -> (rows, time)
+        weights = self.watch.weights.flatten(0, 1)
+        lengths = self.lengths.repeat_interleave(len(weights) // len(self.lengths), 0)
+        padding = torch.arange(weights.shape[1], device=weights.device) >= lengths[:, None]
+        return weights.masked_fill(padding, 1.0)

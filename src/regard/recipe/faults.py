@@ -9,7 +9,14 @@ from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Re
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
     """What does not fit together in settings that are each all right: (setting, sentence)."""
-    return [*_sizes(recipe), *_files(recipe), *_split(recipe), *unused(recipe), *_metric(recipe)]
+    return [
+        *_sizes(recipe),
+        *_files(recipe),
+        *_split(recipe),
+        *_contradictions(recipe),
+        *unused(recipe),
+        *_metric(recipe),
+    ]
 
 
 def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
@@ -116,6 +123,50 @@ def _split(recipe: Recipe) -> list[tuple[str, str]]:
     return found
 
 
+def _contradictions(recipe: Recipe) -> list[tuple[str, str]]:
+    """What no text could fulfil: (setting, sentence)."""
+    decode, found = recipe.decode, []
+    if decode.max_length is not None and decode.min_length > decode.max_length:
+        found.append(
+            (
+                "decode.min_length",
+                f"decode.min_length is {decode.min_length}, but decode.max_length only {decode.max_length}",
+            )
+        )
+    words = recipe.output.tokens == "words"
+    for phrase in decode.forbidden:
+        for name, text in _wanted(decode):
+            if _holds(text, phrase, words):
+                found.append(
+                    ("decode.forbidden", f"decode.forbidden has {phrase!r}, which is in decode.{name} {text!r}")
+                )
+    if decode.required and decode.beam == 1 and not decode.sample:
+        found.append(
+            (
+                "decode.required",
+                "decode.required needs several beginnings side by side, but decode.beam is 1; use 2 or more",
+            )
+        )
+    if decode.unknown == "copy" and recipe.input.tokens == "characters":
+        found.append(
+            (
+                "decode.unknown",
+                "decode.unknown is copy, but input.tokens = characters has no words to copy; use words or subwords",
+            )
+        )
+    return found
+
+
+def _wanted(decode: DecodeSettings) -> list[tuple[str, str]]:
+    prefix = [] if decode.prefix is None else [("prefix", decode.prefix)]
+    return [*(("required", text) for text in decode.required), *prefix]
+
+
+def _holds(text: str, phrase: str, words: bool) -> bool:
+    """Whether a phrase is in a text; where words are written, as words."""
+    return f" {' '.join(phrase.split())} " in f" {' '.join(text.split())} " if words else phrase in text
+
+
 def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     kind, metric = recipe.task.kind, recipe.train.metric
     if metric is not None and metric not in recipe.metrics:
@@ -126,11 +177,12 @@ def _metric(recipe: Recipe) -> list[tuple[str, str]]:
     return []
 
 
-# Settings of attention, of where things are in it, and of what is written.
+# Settings of attention, of where things are in it, of what is written, and of what texts are compared by.
 _ATTENTION = (
     "heads head_width key_heads value_width projections query_key_norm score normalizer scale attention_dropout"
 )
 _POSITION = "position longest distance turned"
+_RANKING = "length_penalty length_norm coverage_penalty"
 _WRITTEN = "tokens size minimum_count lowercase normalize share bleu_tokens"
 
 
@@ -197,7 +249,12 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     yield "model", "turned", model.position == "rotary", position
     yield "output", "minimum_count lowercase", output.tokens == "words", f"output.tokens = {output.tokens}"
     yield "output", "size normalize", output.share != "all", "output.share = all"
-    yield "decode", "length_penalty", recipe.decode.beam > 1, "decode.beam = 1"
+    decode = recipe.decode
+    yield "decode", "beam required", not decode.sample, "decode.sample = true"
+    yield "decode", _RANKING, not decode.sample, "decode.sample = true"
+    yield "decode", _RANKING, decode.beam > 1, "decode.beam = 1"
+    yield "decode", "temperature top_k top_p seed", decode.sample, "decode.sample = false"
+    yield "decode", "unknown", output.tokens == "words", f"output.tokens = {output.tokens}"
     yield "train", "label_smoothing class_weights", not output.crf, "output.crf = true"
 
 

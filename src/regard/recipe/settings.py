@@ -49,6 +49,8 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("bleu", "chrf", "word_errors", "character_errors", "perplexity"),
     ),
     "train.device": ("auto", "cpu", "cuda", "mps"),
+    "decode.length_norm": ("power", "gnmt"),
+    "decode.unknown": ("never", "copy"),
 }
 
 # Other names by which schemes are known.
@@ -382,8 +384,36 @@ class DecodeSettings(Section):
     length_penalty: Annotated[float, Field(ge=0)] = Field(
         1.0, description="log-probabilities are divided by the length to this power; 0 favours short texts"
     )
+    length_norm: Annotated[str, _one_of("decode.length_norm")] = Field(
+        "power", description="what has that power: the length, or with gnmt (5 + length) / 6"
+    )
+    coverage_penalty: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="how much it counts against a text that parts of the source were hardly looked at"
+    )
+    min_length: Annotated[int, Field(ge=0)] = Field(0, description="pieces before which a text does not end")
     max_length: Count | None = Field(
         None, description="pieces after which a text is cut, and marked so; 3 * source + 50 where not given"
+    )
+    max_ratio: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="the same for each piece of the source: a text has at most so many times its length"
+    )
+    no_repeat: Count | None = Field(None, description="no run of so many pieces is written twice")
+    forbidden: Texts = Field((), description="texts that are written nowhere, inside of words neither")
+    required: Texts = Field((), description="texts that are written somewhere in each text")
+    prefix: Text | None = Field(None, description="what each text begins with")
+    sample: bool = Field(False, description="draw each piece by chance, as probable as it is, instead of searching")
+    temperature: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="sample: below 1 probable pieces are drawn more often still, above 1 less"
+    )
+    top_k: Count | None = Field(None, description="sample: only so many of the most probable pieces are drawn")
+    top_p: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="sample: only the most probable pieces that together have this probability are drawn"
+    )
+    seed: Annotated[int, Field(ge=0)] = Field(1, description="sample: another seed, another text")
+    unknown: Annotated[str, _one_of("decode.unknown")] = Field(
+        "never",
+        description="the sign for an unknown word is never written, or it is, and a word is copied from where the "
+        "model looks in the source",
     )
 
 
