@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from regard.errors import RegardError as RegardError
     from regard.experiment import train as train
+    from regard.machine import keep_memory as keep_memory
     from regard.run import Run as Run
     from regard.run import load as load
 
@@ -21,10 +22,11 @@ _PUBLIC = {
     "train": "regard.experiment",
     "load": "regard.run",
     "Run": "regard.run",
+    "keep_memory": "regard.machine",
     "RegardError": "regard.errors",
 }
 
-__all__ = ["RegardError", "Run", "load", "train"]
+__all__ = ["RegardError", "Run", "keep_memory", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:
