@@ -175,21 +175,21 @@ ask({small}, **asked)
 before = megabytes()
 ask({time}, **asked)
 more = megabytes() - before
-assert more < 100, f"{{more:.0f}} MB"
+assert more < {most}, f"{{more:.0f}} MB"
 """
 
 
 @pytest.mark.parametrize(
-    ("small", "time", "asked"),
+    ("small", "time", "most", "asked"),
     [
-        (499, 16384, "{'mask': Mask.window(64, 64) & Mask.lengths(torch.tensor([499]))}"),
-        (2053, 6007, "{'normalizer': 'relu'}"),
+        (499, 16384, 100, "{'mask': Mask.window(64, 64) & Mask.lengths(torch.tensor([499]))}"),
+        (2053, 6007, 300, "{'normalizer': 'relu'}"),
     ],
 )
-def test_a_long_input_takes_bounded_memory_forward_and_backward(small, time, asked):
-    """All weights of 16,384 elements take 1 GB, and of 6,007 144 MB; each is needed several times at once."""
+def test_a_long_input_takes_bounded_memory_forward_and_backward(small, time, most, asked):
+    """All weights of 16,384 elements take 1 GB, and of 6,007 144 MB; the plain path needs each at least four times."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    code = LONG.format(small=small, time=time, asked=asked)
+    code = LONG.format(small=small, time=time, most=most, asked=asked)
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
 

@@ -131,7 +131,7 @@ class Mask:
         return reduce(_joined, parts) if parts else None
 
     def shape(self, query_positions: Tensor, key_positions: Tensor) -> torch.Size:
-        """The shape of `dense`, which is not written out for it and may be large. A mask that does not fit is refused."""
+        """The shape of `dense`, which is not written out for it. A mask that does not fit is refused."""
         queries, keys = query_positions.shape[-1], key_positions.shape[-1]
         shapes: list[tuple[int, ...]] = []
         if self.key_lengths is not None:
