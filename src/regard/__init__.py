@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from regard.comparison.compare import compare as compare
     from regard.errors import RegardError as RegardError
     from regard.experiment import train as train
+    from regard.machine import keep_memory as keep_memory
     from regard.run import Run as Run
     from regard.run import load as load
 
@@ -23,10 +24,11 @@ _PUBLIC = {
     "train": "regard.experiment",
     "load": "regard.run",
     "Run": "regard.run",
+    "keep_memory": "regard.machine",
     "RegardError": "regard.errors",
 }
 
-__all__ = ["RegardError", "Run", "compare", "load", "train"]
+__all__ = ["RegardError", "Run", "compare", "keep_memory", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:

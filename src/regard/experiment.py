@@ -30,7 +30,7 @@ from regard.folder import (
     save_tensors,
     write_file,
 )
-from regard.machine import environment, threads
+from regard.machine import environment, keep_memory, threads
 from regard.predict import Predictor
 from regard.recipe.read import read_recipe, recipe_from
 from regard.recipe.settings import Recipe
@@ -70,9 +70,12 @@ def train(
     code = Path(recipe).parent if isinstance(recipe, str | Path) else Path()
     folder = RUNS / (Path(recipe).stem if isinstance(recipe, str | Path) else "run") if run is None else Path(run)
     settings = _settings(recipe, overrides, data)
+    talk = Talk() if talk is None else talk
+    if settings.train.keep_memory and not keep_memory():
+        talk.say("train.keep_memory does nothing here: it needs glibc, the C library of most Linux systems")
     with threads(settings.train.threads):
         text = Path(recipe).read_text(encoding="utf-8-sig") if isinstance(recipe, str | Path) else resolved(settings)
-        return _Training(settings, text, folder, code, Talk() if talk is None else talk).run(data)
+        return _Training(settings, text, folder, code, talk).run(data)
 
 
 def _settings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "ctranslate2": ("ctranslate2",),
     "tensorboard": ("tensorboard",),
 }
+
+# Numbers of glibc's options, from its malloc.h.
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
 
 _CORE = ("torch", "numpy", "safetensors", "tokenizers", "pydantic", "typer", "rich", "tomlkit")
 
@@ -47,6 +51,20 @@ def threads(count: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def keep_memory() -> bool:
+    """Keep memory that was used once, instead of giving it back and asking for it again; whether that can be done here.
+
+    A large tensor is otherwise new memory each time, and the system writes zeros into every page of it before it can be
+    used. The price: the process stays as large as it ever was. It holds for the rest of the process, on Linux with
+    glibc, for tensors in the main memory; elsewhere nothing is done.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        return False
+    set_option = ctypes.CDLL(None).mallopt
+    # Never a mapping of its own for a large tensor, and nothing given back at the heap's end (mallopt(3)).
+    return bool(set_option(_M_MMAP_MAX, 0) and set_option(_M_TRIM_THRESHOLD, -1))
 
 
 def extras() -> dict[str, str]:

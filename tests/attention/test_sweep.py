@@ -144,6 +144,13 @@ class Asked:
             return None
 
 
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """So that a few queries are several blocks and pieces."""
+    monkeypatch.setattr("regard.attention.window.BLOCK", 2)
+    monkeypatch.setattr("regard.attention.chunked.CHUNK", 2 * BATCH * HEADS * KEYS)
+
+
 WAYS = [(path, watched) for path in PATHS for watched in (False, True)]
 
 
@@ -198,7 +205,8 @@ def the_gradients_are_the_references(
 @pytest.mark.parametrize("case", PAIRS, ids=name_of)
 def test_whatever_two_choices_meet_attention_equals_the_reference(case):
     taken = attention_equals_the_reference(case)
-    assert {("plain", False), ("plain", True), ("tiled", True)} <= taken
+    assert {("plain", False), ("plain", True), ("tiled", True), ("chunked", False)} <= taken
+    assert (("windowed", False) in taken) == ({"before", "after"} <= MASKS[case["mask"]][1].keys())
     softmax_of_a_product = case["normalizer"] == "softmax" and case["score"] != "additive"
     assert (("fused", False) in taken) == (softmax_of_a_product and case["position"] != "shaw")
 

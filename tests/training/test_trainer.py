@@ -1,6 +1,8 @@
 """The training loop."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 import small
@@ -191,3 +193,39 @@ def test_so_many_threads_compute_while_training_and_no_longer(tmp_path):
 
     regard.train(small.recipe(train={"threads": before + 1}), run=tmp_path / "run", data=small.parts(), talk=Counts())
     assert set(seen) == {before + 1} and torch.get_num_threads() == before
+
+
+def test_keeping_memory_is_asked_for_only_by_its_setting_and_said_where_it_does_nothing(tmp_path, monkeypatch):
+    asked, said = [], []
+
+    class Hears(Talk):
+        def say(self, text):
+            said.append(text)
+
+    monkeypatch.setattr("regard.experiment.keep_memory", lambda: bool(asked.append(True)))
+    for keep in (False, True):
+        train = {"keep_memory": keep, "epochs": 1.0}
+        regard.train(small.recipe(train=train), run=tmp_path / str(keep), data=small.parts(), talk=Hears())
+        assert len(asked) == keep
+    assert sum("train.keep_memory does nothing here" in text for text in said) == 1
+
+
+def test_memory_that_is_kept_need_not_be_made_again():
+    """Where it can be done, a large tensor takes no new pages: in a process of its own, since it holds for good."""
+    code = """
+import resource, regard, torch
+if regard.keep_memory():
+    x = torch.ones(2**23)
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        x + 1
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert faults < 100, faults
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+def test_without_glibc_memory_is_not_kept(monkeypatch):
+    monkeypatch.setattr("regard.machine.platform.libc_ver", lambda: ("", ""))
+    assert regard.keep_memory() is False

@@ -7,6 +7,7 @@ section 3. Theirs cuts the keys as well, which needs a softmax; rows can be cut 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -27,9 +28,13 @@ PAYS_FROM = 2**22
 def chunked(question: Question) -> Tensor:
     """The plain path for some rows of queries at a time, computed again for their gradients."""
     recompute = partial(checkpoint, use_reentrant=False, preserve_rng_state=question.dropout > 0)
-    take = partial(recompute, plain) if torch.is_grad_enabled() else plain
-    outputs = [take(piece) for piece in question.tiles(CHUNK)]
-    return outputs[0] if len(outputs) == 1 else torch.cat(outputs, 2)
+    take: Callable[[Question], Tensor] = partial(recompute, plain) if torch.is_grad_enabled() else plain
+    # Written into one tensor: many small ones would stand between the places that pieces leave on the heap, so that
+    # each piece would take memory anew (tests/attention/test_window.py).
+    output = question.values.new_empty(*question.queries.shape[:3], question.values.shape[-1])
+    for piece in question.tiles(CHUNK):
+        output[:, :, piece.rows] = take(piece)
+    return output
 
 
 def refuse_chunked(question: Question) -> str | None:

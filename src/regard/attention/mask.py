@@ -121,8 +121,29 @@ class Mask:
         key_positions:   (batch | 1, keys), where each key stands
         output: (batch | 1, heads | 1, queries | 1, keys); an axis of 1 stands for "the same for all"
         """
+        self.shape(query_positions, key_positions)
         parts = [*self._padding(key_positions), *self._band(query_positions, key_positions)]
+        if self.blocks_of_queries is not None and self.blocks_of_keys is not None:
+            same = self.blocks_of_queries[:, :, None] == self.blocks_of_keys[:, None]
+            parts.append(same.all(-1)[:, None])
+        if self.table is not None:
+            parts.append(self.table)
+        return reduce(_joined, parts) if parts else None
+
+    def shape(self, query_positions: Tensor, key_positions: Tensor) -> torch.Size:
+        """The shape of `dense`, which is not written out for it. A mask that does not fit is refused."""
         queries, keys = query_positions.shape[-1], key_positions.shape[-1]
+        shapes: list[tuple[int, ...]] = []
+        if self.key_lengths is not None:
+            shapes.append((len(self.key_lengths), 1, 1, keys))
+        if self.real_keys is not None:
+            if self.real_keys.shape[-1] != keys:
+                raise ShapeError(f"the mask knows {self.real_keys.shape[-1]} keys, but there are {keys}")
+            shapes.append((len(self.real_keys), 1, 1, keys))
+        if self.asks_where:
+            shapes += [(len(places), 1, queries, keys) for places in (query_positions, key_positions)]
+        if self.first is not None:
+            shapes.append((len(self.first), 1, queries, keys))
         if self.blocks_of_queries is not None and self.blocks_of_keys is not None:
             here = (self.blocks_of_queries.shape[1], self.blocks_of_keys.shape[1])
             if here != (queries, keys):
@@ -130,15 +151,17 @@ class Mask:
                     f"the mask knows the blocks of {here} (queries, keys), but there are {(queries, keys)}; "
                     "Mask.blocks(ids, queries) takes those of the queries by themselves"
                 )
-            same = self.blocks_of_queries[:, :, None] == self.blocks_of_keys[:, None]
-            parts.append(same.all(-1)[:, None])
+            shapes += [(len(ids), 1, queries, keys) for ids in (self.blocks_of_queries, self.blocks_of_keys)]
         if self.table is not None:
             if self.table.shape[-1] not in (1, keys) or self.table.shape[-2] not in (1, queries):
                 raise ShapeError(
                     f"the mask is for {tuple(self.table.shape[-2:])} (queries, keys), but there are {(queries, keys)}"
                 )
-            parts.append(self.table)
-        return reduce(_joined, parts) if parts else None
+            shapes.append(tuple(self.table.shape))
+        try:
+            return torch.broadcast_shapes(*shapes)
+        except RuntimeError:
+            raise ShapeError(f"parts of a mask do not broadcast to each other: {', '.join(map(str, shapes))}") from None
 
     def _padding(self, key_positions: Tensor) -> Iterator[Tensor]:
         """Which keys are real: (batch, 1, 1, keys)."""
@@ -147,8 +170,6 @@ class Mask:
             index = torch.arange(keys, device=self.key_lengths.device)
             yield (index < self.key_lengths[:, None])[:, None, None, :]
         if self.real_keys is not None:
-            if self.real_keys.shape[-1] != keys:
-                raise ShapeError(f"the mask knows {self.real_keys.shape[-1]} keys, but there are {keys}")
             yield self.real_keys[:, None, None, :]
 
     def _band(self, query_positions: Tensor, key_positions: Tensor) -> Iterator[Tensor]:

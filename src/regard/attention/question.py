@@ -63,11 +63,11 @@ class Question:
             )
         if self.mask is None or self.mask.only_causal:
             return
-        allowed = self.allowed
-        if allowed is not None and not _broadcasts(allowed.shape, self.scores_shape):
+        # Not written out: of a long input it would take more memory than all the rest.
+        shape = self.mask.shape(self.where_queries, self.where_keys)
+        if not _broadcasts(shape, self.scores_shape):
             raise ShapeError(
-                f"the mask {tuple(allowed.shape)} does not broadcast to {self.scores_shape} "
-                "(batch, heads, queries, keys)"
+                f"the mask {tuple(shape)} does not broadcast to {self.scores_shape} (batch, heads, queries, keys)"
             )
 
     def _check_tensors(self) -> None:

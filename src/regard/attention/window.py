@@ -61,8 +61,9 @@ class Blocks:
         """(heads, keys, width) -> (blocks, heads, reach, width), which overlap and share their memory"""
         first = self.start - self.before
         last = first + (self.count - 1) * self.size + self.reach
-        begin = max(first, 0)
-        end = max(begin, min(last, self.keys))
+        begin, end = max(first, 0), min(last, self.keys)
+        if begin >= end:  # no block reaches a key; one that is hidden takes the place, for the sake of its gradient
+            return (0 * x[:, :1]).expand(len(x), self.reach, -1).expand(self.count, -1, -1, -1)
         return _Overlapping.apply(F.pad(x[:, begin:end], (0, 0, begin - first, last - end)), self.reach, self.size)
 
     def numbers(self, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -363,6 +363,11 @@ class TrainSettings(Section):
     threads: Count | None = Field(
         None, description="threads that compute; 1 is best for small networks, or where the machine does other things"
     )
+    keep_memory: bool = Field(
+        False,
+        description="whether memory that was used once is kept for the rest of the process: faster where tensors have "
+        "many megabytes, on a CPU under Linux; it does nothing elsewhere, and says so",
+    )
     device: Annotated[str, _one_of("train.device")] = Field(
         "auto", description="auto takes an accelerator where there is one"
     )
