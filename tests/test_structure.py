@@ -40,6 +40,7 @@ ROWS = (
     ("build", "corpus"),
     ("folder", "scoring", "matching"),
     ("run", "init", "doctor", "runs", "results"),
+    ("certificate",),
     ("experiment",),
     ("demo", "comparison"),
     ("cli",),
@@ -151,7 +152,19 @@ def run(code):
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["train"], ["predict"], ["init"], ["look"], ["runs"], ["doctor"], ["evaluate"], ["compare"], ["study"]],
+    [
+        [],
+        ["train"],
+        ["predict"],
+        ["init"],
+        ["look"],
+        ["runs"],
+        ["doctor"],
+        ["evaluate"],
+        ["compare"],
+        ["study"],
+        ["certify"],
+    ],
 )
 def test_help_does_not_import_torch(words):
     code = f"""

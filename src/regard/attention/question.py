@@ -40,6 +40,7 @@ class Question:
     watch: Watch | None = None
     dropout: float = 0.0
     rows: slice = field(default_factory=lambda: slice(None))
+    tile_weights: int | None = None  # the most that a tile may hold; TILE_WEIGHTS where not given
 
     def check(self) -> None:
         """Refuse shapes that do not fit, naming the axis."""
@@ -157,7 +158,8 @@ class Question:
     def tiles(self) -> Iterator[Question]:
         """The question in pieces whose weights fit into a bounded tile."""
         batch, heads, queries, keys = self.scores_shape
-        size = max(1, TILE_WEIGHTS // max(1, batch * heads * keys))
+        most = TILE_WEIGHTS if self.tile_weights is None else self.tile_weights
+        size = max(1, most // max(1, batch * heads * keys))
         for start in range(0, queries, size):
             rows = slice(start, min(start + size, queries))
             yield replace(self.of_rows(rows), rows=rows)

@@ -361,6 +361,9 @@ class TrainSettings(Section):
     threads: Count | None = Field(
         None, description="threads that compute; 1 is best for small networks, or where the machine does other things"
     )
+    certify: bool = Field(
+        True, description="whether it is shown at the end that every way of running the model gives the same answers"
+    )
     device: Annotated[str, _one_of("train.device")] = Field(
         "auto", description="auto takes an accelerator where there is one"
     )
