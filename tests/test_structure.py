@@ -42,6 +42,7 @@ ROWS = (
     ("build", "corpus"),
     ("folder", "scoring", "matching"),
     ("run", "init", "doctor", "runs", "results"),
+    ("certificate",),
     ("experiment",),
     ("demo", "comparison", "printing"),
     ("cli",),
@@ -154,7 +155,19 @@ def run(code):
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["train"], ["predict"], ["init"], ["look"], ["runs"], ["doctor"], ["evaluate"], ["compare"], ["study"]],
+    [
+        [],
+        ["train"],
+        ["predict"],
+        ["init"],
+        ["look"],
+        ["runs"],
+        ["doctor"],
+        ["evaluate"],
+        ["compare"],
+        ["study"],
+        ["certify"],
+    ],
 )
 def test_help_does_not_import_torch(words):
     code = f"""

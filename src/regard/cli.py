@@ -214,6 +214,28 @@ def evaluate(
 
 
 @app.command()
+def certify(
+    run: RunFolder,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="A file as predict reads it; the run's dev if not given.")
+    ] = None,
+    as_json: Json = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Show that every way of running the model gives the same answers; status 1 where one does not."""
+    from regard.certificate import HEAD, STATED, certify_run
+
+    found = certify_run(run, data, trust_code=trust_code, say=_say)
+    if as_json:
+        _print_json(found.as_data())
+    else:
+        print("\n".join("\t".join(row) for row in (HEAD, *found.rows())))
+    _say(f"{found.sentence}\n{STATED}")
+    if found.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
 def look(
     run: RunFolder,
     text: Annotated[str, typer.Argument(metavar="INPUT", help="A sentence.")],

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from regard.build import build, learn, load_pretrained
+from regard.certificate import Certificate, certify, save_certificate
 from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
 from regard.data.batching import Batch
 from regard.data.labels import Labels
@@ -297,6 +298,7 @@ class _Training:
     def _finish(self, trainer: Trainer) -> None:
         best = self._best()
         results = Results.of(best, self.corpus, self.recipe)
+        certificate = self._certificate(best)
         report = Report(
             name=self.folder.name,
             history=self.history,
@@ -314,6 +316,7 @@ class _Training:
                 **{f"sha256 of {path}": known for path, known in self.corpus.digests.items()},
             },
             recipe=resolved(self.recipe),
+            certificate=None if certificate is None else certificate.told(),
         )
         write_file(self.folder / REPORT, report.html())
         write_file(model_folder(self.folder) / CARD, self._card(trainer, results.card()))
@@ -321,7 +324,18 @@ class _Training:
         self.talk.say(f"done after {trainer.progress.update} updates and {minutes:.1f} minutes")
         for sentence in results.sentences():
             self.talk.say(sentence)
+        if certificate is not None:
+            self.talk.say(f"proof  {certificate.sentence}")
         self.talk.say(f"saved  {self.folder / 'best'}, and a report in {self.folder / REPORT}")
+
+    def _certificate(self, best: Predictor) -> Certificate | None:
+        """That every way of running the best model gives the same answers, shown on dev and kept beside it."""
+        if not (self.recipe.train.certify and any(example.words for example in self.corpus.dev)):
+            return None
+        folder = model_folder(self.folder)
+        certificate = certify(best, self.corpus.dev, folder=folder, code=self.code, source=self.corpus.digests)
+        save_certificate(folder, certificate)
+        return certificate
 
 
 @dataclass

@@ -32,13 +32,14 @@ from regard.recipe.read import recipe_from
 from regard.recipe.settings import Recipe
 from regard.recipe.write import FORMAT_VERSION, own_files, resolved
 
-WEIGHTS, RECIPE, TOKENIZER, LABELS, CARD, CODE = (
+WEIGHTS, RECIPE, TOKENIZER, LABELS, CARD, CODE, CERTIFICATE = (
     "model.safetensors",
     "recipe.toml",
     "tokenizer.json",
     "labels.json",
     "card.md",
     "code",
+    "certificate.json",
 )
 
 

@@ -6,7 +6,7 @@ in less memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -43,6 +43,7 @@ def attend(
     watch: Watch | None = None,
     dropout: float = 0.0,
     path: str | None = None,
+    paths: Mapping[str, Path] | None = None,
 ) -> Tensor:
     """Each query takes the weighted mean of the values, weighed by how well their keys fit it.
 
@@ -61,6 +62,7 @@ def attend(
     watch:   sees the weights before dropout, in tiles of rows, and may replace them
     dropout: the share of weights that is dropped; pass 0 outside of training
     path:    forces a path, for tests and benches; refused where it does not apply
+    paths:   the ways to choose from, in the order of preference; `PATHS` where not given
     output:  (batch, heads, queries, value_width)
     """
     question = Question(
@@ -79,9 +81,10 @@ def attend(
         dropout=dropout,
     )
     question.check()
+    paths = PATHS if paths is None else paths
     if path is None:
-        return next(way for way in PATHS.values() if way.refuse(question) is None and way.pays(question)).take(question)
-    way = choose(PATHS, path, "path")
+        return next(way for way in paths.values() if way.refuse(question) is None and way.pays(question)).take(question)
+    way = choose(paths, path, "path")
     reason = way.refuse(question)
     if reason is not None:
         raise ShapeError(f"the {path} path cannot be taken: {reason}")

@@ -40,6 +40,7 @@ class Question:
     watch: Watch | None = None
     dropout: float = 0.0
     rows: slice = field(default_factory=lambda: slice(None))
+    tile_weights: int | None = None  # the most that a tile may hold; TILE_WEIGHTS where not given
 
     def check(self) -> None:
         """Refuse shapes that do not fit, naming the axis."""
@@ -158,8 +159,9 @@ class Question:
         """The question in pieces of rows, each of which computes at most so many numbers for its pairs of query and
         key (or one row, where that is more); for those who watch, TILE_WEIGHTS."""
         batch, heads, queries, keys = self.scores_shape
+        watched = TILE_WEIGHTS if self.tile_weights is None else self.tile_weights
         each_row = batch * heads * keys * (1 if most is None else self.score.numbers)
-        size = max(1, (TILE_WEIGHTS if most is None else most) // max(1, each_row))
+        size = max(1, (watched if most is None else most) // max(1, each_row))
         for start in range(0, queries, size):
             rows = slice(start, min(start + size, queries))
             yield replace(self.of_rows(rows), rows=rows)

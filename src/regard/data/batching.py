@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from regard.data.tokenizer import Encoded
 
 # What stands where nothing is learnt: a label that is unknown, to be ignored, or padding.
 IGNORED = -100
+
+# What stands behind the end of each input that is as long as its item (or as its word).
+_PADDING = {
+    **dict.fromkeys(("piece_numbers", "word_of_piece", "word_numbers", "written", "shared", "letters", "spellings"), 0),
+    "texts": -1,
+}
 
 # Lengths are shaken by up to this share before they are sorted, so that the same items do not always meet.
 _SHAKE = 0.1
@@ -123,16 +130,16 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
         "answers": torch.tensor([item.answers for item in chosen]),
     }
     if chosen and any(item.encoded.pieces for item in chosen):
-        inputs["piece_numbers"] = _padded([item.encoded.pieces for item in chosen], 0)
-        inputs["word_of_piece"] = _padded([item.encoded.word_of_piece for item in chosen], 0)
+        inputs["piece_numbers"] = _padded([item.encoded.pieces for item in chosen], _PADDING["piece_numbers"])
+        inputs["word_of_piece"] = _padded([item.encoded.word_of_piece for item in chosen], _PADDING["word_of_piece"])
     else:
-        inputs["word_numbers"] = _padded([item.encoded.words for item in chosen], 0)
+        inputs["word_numbers"] = _padded([item.encoded.words for item in chosen], _PADDING["word_numbers"])
     if any(item.written for item in chosen):
-        inputs["written"] = _padded([item.written for item in chosen], 0)
+        inputs["written"] = _padded([item.written for item in chosen], _PADDING["written"])
     if any(item.texts for item in chosen):
-        inputs["texts"] = _padded([item.texts for item in chosen], -1)
+        inputs["texts"] = _padded([item.texts for item in chosen], _PADDING["texts"])
     if any(item.shared for item in chosen):
-        inputs["shared"] = _padded([item.shared for item in chosen], 0)
+        inputs["shared"] = _padded([item.shared for item in chosen], _PADDING["shared"])
     if any(item.encoded.letters for item in chosen):
         inputs.update(_distinct([item.encoded for item in chosen]))
     # Where only some of the items have labels, the others' are unknown.
@@ -148,6 +155,15 @@ def batches(items: Sequence[Item], budget: int) -> Iterator[Batch]:
     """All items once, for evaluation and prediction."""
     for numbers in plan([item.size for item in items], budget):
         yield collate(items, numbers)
+
+
+def longer(batch: Batch, more: int) -> Batch:
+    """The same with so many places more of padding behind each item, and behind each word's letters."""
+    inputs = {
+        name: F.pad(tensor, (0, more), value=_PADDING[name]) if name in _PADDING else tensor
+        for name, tensor in batch.inputs.items()
+    }
+    return Batch(inputs, batch.labels, batch.items)
 
 
 def _targets(rows: Sequence[tuple[int, ...] | tuple[float, ...] | None], answers: Sequence[int]) -> Tensor:

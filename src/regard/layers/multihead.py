@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from regard.attention.attend import attend
+from regard.attention.attend import Path, attend
 from regard.attention.mask import Mask
 from regard.attention.normalizer import Normalizer, Softmax
 from regard.attention.position import NOWHERE, Position
@@ -48,6 +49,9 @@ class MultiHeadAttention(nn.Module):
     query_norm, key_norm: norms of each head's queries and keys, which keep scores from growing: Dehghani et al. 2023,
                   arXiv:2302.05442, section 2 (that of Henry et al. 2020 is the score Cosine)
     """
+
+    # The ways to compute attention from which `attend` chooses; what is set on one layer is of that layer.
+    paths: Mapping[str, Path] | None = None
 
     def __init__(
         self,
@@ -155,6 +159,7 @@ class MultiHeadAttention(nn.Module):
             key_positions=key_positions,
             watch=self.weights if self.weights.watched else None,
             dropout=self.dropout if self.training else 0.0,
+            paths=self.paths,
         )
         # (batch, heads, queries, value_width) -> (batch, queries, width); rows that shared a memory are rows again
         joined = output.transpose(1, 2).flatten(2)

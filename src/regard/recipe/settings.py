@@ -368,6 +368,9 @@ class TrainSettings(Section):
         description="whether memory that was used once is kept for the rest of the process: faster where tensors have "
         "many megabytes, on a CPU under Linux; it does nothing elsewhere, and says so",
     )
+    certify: bool = Field(
+        True, description="whether it is shown at the end that every way of running the model gives the same answers"
+    )
     device: Annotated[str, _one_of("train.device")] = Field(
         "auto", description="auto takes an accelerator where there is one"
     )

@@ -26,6 +26,7 @@ class Report:
     floors:  the same for each floor
     history: one row for each evaluation
     samples: (words, true labels, answered labels) of items that are wrong somewhere
+    certificate: what is told of it, the head and the rows of its table; None where there is none
     """
 
     name: str
@@ -37,6 +38,7 @@ class Report:
     facts: Mapping[str, object]
     recipe: str
     metric: str
+    certificate: tuple[str, Sequence[str], Sequence[Sequence[str]]] | None = None
 
     def html(self) -> str:
         """The page."""
@@ -46,6 +48,9 @@ class Report:
             parts += [self._labels(last, scores), *self._confusions(last, scores)]
         if not isinstance(scores, NumberScores):
             parts.append(self._samples())
+        if self.certificate is not None:
+            note, head, rows = self.certificate
+            parts.append(section("Every way of running it gives the same answers", table(head, rows), note=note))
         parts += [section("Machine and data", pairs(self.facts)), section("Recipe", code(self.recipe))]
         return page(f"Report: {self.name}", *parts, subtitle="trained with regard")
 
