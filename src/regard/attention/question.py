@@ -63,7 +63,10 @@ class Question:
             )
         if self.mask is None or self.mask.only_causal:
             return
-        allowed = self.allowed
+        # A window fits any question. Written out, it would take time and memory that grow with the square of the length.
+        bounded = self.in_order and not (self.mask.before is None and self.mask.after is None)
+        mask = replace(self.mask, before=None, after=None)
+        allowed = mask.dense(self.where_queries, self.where_keys) if bounded else self.allowed
         if allowed is not None and not _broadcasts(allowed.shape, self.scores_shape):
             raise ShapeError(
                 f"the mask {tuple(allowed.shape)} does not broadcast to {self.scores_shape} "
