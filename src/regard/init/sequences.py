@@ -73,7 +73,7 @@ class SequenceSize:
 # From trials on data of these sizes (docs/results.md).
 SIZES = (
     SequenceSize(20_000, width=64, depth=2, dropout=0.2, minutes=2),
-    SequenceSize(300_000, width=128, depth=2, dropout=0.3, minutes=12),
+    SequenceSize(300_000, width=128, depth=2, dropout=0.3, minutes=18),
     SequenceSize(3_000_000, width=128, depth=3, dropout=0.1, minutes=28),
     SequenceSize(float("inf"), width=256, depth=4, dropout=0.1, minutes=120),
 )
