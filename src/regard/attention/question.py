@@ -63,7 +63,7 @@ class Question:
             )
         if self.mask is None or self.mask.only_causal:
             return
-        # A window fits any question. Written out, it would take time and memory that grow with the square of the length.
+        # A window fits any question; written out, it would take time and memory with the square of the length.
         bounded = self.in_order and not (self.mask.before is None and self.mask.after is None)
         mask = replace(self.mask, before=None, after=None)
         allowed = mask.dense(self.where_queries, self.where_keys) if bounded else self.allowed
