@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.comparison import SEED, TRIALS
+from regard.comparison import FAR_SEEDS, SEED, SEEDS, TRIALS
 from regard.errors import RegardError, nearest
 
 if TYPE_CHECKING:
@@ -307,11 +307,21 @@ def compare(
 
 @app.command()
 def study(
-    recipe: Annotated[Path, typer.Argument(help="A recipe, as `regard init` writes it.")],
+    recipe: Annotated[Path | None, typer.Argument(help="A recipe; --long-range needs none.")] = None,
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[key=value …]", help="As in model.depth=3.")] = None,
-    encoder: Annotated[str, typer.Option("--encoder", help="As in model.encoder, parted by commas.")] = "attention",
-    sizes: Annotated[str, typer.Option("--sizes", help="Numbers of examples, as in 100,300,all.")] = "all",
-    seeds: Annotated[int, typer.Option("--seeds", help="How many seeds, from train.seed on.")] = 3,
+    encoder: Annotated[
+        str, typer.Option("--encoder", help="As in model.encoder; --long-range also rnn, lstm, gru, truncated.")
+    ] = "",
+    sizes: Annotated[str, typer.Option("--sizes", help="Numbers of examples, as in 100,300,all.")] = "",
+    without: Annotated[
+        str, typer.Option("--without", help="Parts to take out: residual,norm,positions,scale,heads.")
+    ] = "",
+    depths: Annotated[str, typer.Option("--depths", help="--without: numbers of blocks; as the recipe.")] = "",
+    long_range: Annotated[bool, typer.Option("--long-range", help="Find an item that is ever further away.")] = False,
+    distances: Annotated[str, typer.Option("--distances", help="--long-range: steps back, as in 16,64,256.")] = "",
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", help=f"How many; {SEEDS}, and {FAR_SEEDS} with --long-range.")
+    ] = None,
     minutes: Annotated[float | None, typer.Option("--minutes", help="What all may take; the rest is left out.")] = None,
     folder: Annotated[
         Path | None, typer.Option("--folder", help="Where the runs lie; studies/RECIPE if not given.")
@@ -319,28 +329,27 @@ def study(
     out: Annotated[Path | None, typer.Option("--out", help="A page to write, as in study.html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Encoders over sizes of data and seeds; the same command goes on where it was left."""
-    from regard.comparison.studied import as_data, html, told
-    from regard.comparison.study import study as study_recipe
+    """Encoders over sizes of data, what each part buys, or how far encoders look; goes on where it was left."""
+    from regard.comparison.asked import Asked, answer
     from regard.folder import write_file
-    from regard.recipe import parse_overrides
     from regard.training.progress import talk_to
 
-    found = study_recipe(
-        recipe,
-        _names(encoder),
-        _names(sizes),
-        seeds,
-        overrides=parse_overrides(overrides or []),
+    lists = {"encoders": encoder, "sizes": sizes, "without": without, "depths": depths, "distances": distances}
+    asked = Asked(
+        recipe=recipe,
+        overrides=overrides or (),
+        long_range=long_range,
+        seeds=seeds,
         minutes=minutes,
         folder=folder,
-        talk=talk_to(_console()),
+        **{name: _names(listed) for name, listed in lists.items()},
     )
+    found = answer(asked, talk_to(_console()))
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
-        write_file(out, html(found))
+        write_file(out, found.page)
         _say(f"wrote {out}")
-    _print_json(as_data(found)) if as_json else print(told(found))
+    _print_json(found.data) if as_json else print(found.text)
 
 
 @app.command()

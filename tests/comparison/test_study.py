@@ -89,17 +89,17 @@ def test_training_that_ran_out_of_time_goes_on(done, monkeypatch, tmp_path):
     """The clock passes the end in the middle of the first cell, after it was saved."""
     folder, _ = done
     recipe, calls = folder / "small.toml", []
-    from regard.comparison import study as module
+    from regard.comparison import cells as module
 
-    class Late(module._Until):
+    class Late(module.Until):
         def stepped(self, at, loss, norm, rate, left):
             calls.append(at.update)
             if at.update == 7:
-                raise module._NoTime
+                raise module.NoTime
 
     changes = {"train.epochs": 5.0, "train.evaluate_every": 5}
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_Until", Late)
+        patched.setattr(module, "Until", Late)
         cut = study(recipe, ["attention"], ["all"], 1, overrides=changes, folder=tmp_path, minutes=7)
     assert [cell.name for cell in cut.left] == ["attention-67-seed-1"] and not cut.trained and calls[-1] == 7
     said = []

@@ -7,3 +7,6 @@ the function's place.
 # So many resamples and so many swaps are drawn, and what their draws begin from.
 TRIALS = 1000
 SEED = 1
+
+# So many seeds a study has; long-range has fewer, since its networks are told to differ by far.
+SEEDS, FAR_SEEDS = 3, 1

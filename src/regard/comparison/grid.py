@@ -53,10 +53,7 @@ def sizes_of(asked: Sequence[str], there: int) -> list[int]:
 
 def recipes_of(recipe: Recipe, encoders: Sequence[str]) -> tuple[dict[str, Recipe], list[str]]:
     """The recipe for each encoder, and what is said of settings that only another encoder uses."""
-    own = own_files(recipe)
-    if own:
-        setting, name = next(iter(own.items()))
-        raise RegardError(f"{setting} is {name}, but a study does not train with code of one's own; use regard train")
+    check_own_files(recipe)
     known = {name: name for name in NAMES["model.encoder"]}
     found, said = {}, []
     for encoder in encoders:
@@ -66,6 +63,14 @@ def recipes_of(recipe: Recipe, encoders: Sequence[str]) -> tuple[dict[str, Recip
     if not found:
         raise RegardError(f"no encoder is given; known: {', '.join(known)}")
     return found, said
+
+
+def check_own_files(recipe: Recipe) -> None:
+    """Refuse code of the user's own, which a study does not carry into its runs."""
+    own = own_files(recipe)
+    if own:
+        setting, name = next(iter(own.items()))
+        raise RegardError(f"{setting} is {name}, but a study does not train with code of one's own; use regard train")
 
 
 def _with_encoder(recipe: Recipe, encoder: str) -> tuple[Recipe, list[str]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from regard.comparison.cells import left_out
 from regard.comparison.study import Study, Trained, Verdict
 from regard.comparison.told import SURE, edges, shown_p, size
 from regard.page import curve, page, pairs, paragraph, section, table
@@ -69,14 +70,6 @@ def _against(verdict: Verdict, metric: str) -> str:
     return f"is ahead of {verdict.other} by {told}, which may be chance" if of.difference else f"is as {verdict.other}"
 
 
-def left_out(found: Study) -> str:
-    """What there was no time for; nothing where all was trained."""
-    if not found.left:
-        return ""
-    names = ", ".join(cell.name for cell in found.left)
-    return f"left out, since the minutes were used up: {names}; the same command goes on there"
-
-
 HEAD = ("encoder", "examples", "seeds", "mean", "lowest", "highest", "parameters", "minutes", "peak MB")
 
 
@@ -94,7 +87,7 @@ def rows(found: Study) -> Iterator[list[str]]:
 def told(found: Study) -> str:
     """All for a terminal."""
     body = "\n".join("\t".join(row) for row in (HEAD, *rows(found)))
-    after = [part for part in (sentence(found), left_out(found)) if part]
+    after = [part for part in (sentence(found), left_out(found.left)) if part]
     return "\n\n".join([f"{found.metric} on {found.part}\n{body}", *after])
 
 
@@ -113,7 +106,7 @@ def as_data(found: Study) -> dict[str, Any]:
 
 def html(found: Study) -> str:
     """The page."""
-    after = [paragraph(text) for text in (sentence(found), left_out(found)) if text]
+    after = [paragraph(text) for text in (sentence(found), left_out(found.left)) if text]
     facts = {"what was scored": found.part, "metric": found.metric, "trainings": len(found.trained)}
     sections = [
         section("What came of it", *after, note=POOLED),

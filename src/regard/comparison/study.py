@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,11 @@ import numpy as np
 
 from regard.comparison import SEED, TRIALS
 from regard.comparison.both import both, counted, every_score
+from regard.comparison.cells import check_bounds, in_turn
 from regard.comparison.grid import Cell, as_it_stands, cells, examples_of, recipes_of, sizes_of
 from regard.comparison.memory import watched
 from regard.comparison.paired import Difference, Measure, paired
 from regard.corpus import Corpus, read_corpus, settled
-from regard.errors import FolderError, RegardError
 from regard.experiment import train
 from regard.folder import write_file
 from regard.recipe.read import read_recipe
@@ -25,7 +24,7 @@ from regard.recipe.settings import Recipe
 from regard.run import Run
 from regard.scoring import Scored, score
 from regard.training.metric import METRICS
-from regard.training.progress import Stand, Talk
+from regard.training.progress import Talk
 
 STUDIES = Path("studies")
 
@@ -68,23 +67,6 @@ class Study:
     verdicts: Sequence[Verdict]
 
 
-class _NoTime(Exception):
-    """The study's minutes are used up."""
-
-
-class _Until(Talk):
-    """Says what another says, and ends training at a moment: what was saved by then is gone on with another time."""
-
-    def __init__(self, talk: Talk, ends: float | None) -> None:
-        self.talk, self.ends = talk, ends
-        self.say, self.evaluated, self.close = talk.say, talk.evaluated, talk.close  # type: ignore[method-assign]
-
-    def stepped(self, at: Stand, loss: float, norm: float, rate: float, left: float | None) -> None:
-        self.talk.stepped(at, loss, norm, rate, left)
-        if self.ends is not None and time.monotonic() > self.ends:
-            raise _NoTime
-
-
 def study(
     recipe: str | Path,
     encoders: Sequence[str],
@@ -102,9 +84,7 @@ def study(
     minutes: how long all may take; what is left then is trained when the study is asked for again
     folder:  where the runs lie; studies/<the recipe's name> where it is not given
     """
-    if seeds < 1 or (minutes is not None and minutes <= 0):
-        raise RegardError(f"seeds is {seeds} and minutes is {minutes}; a study needs a seed and some time")
-    ends = None if minutes is None else time.monotonic() + 60 * minutes
+    check_bounds(seeds, minutes)
     talk = Talk() if talk is None else talk
     plain = settled(read_recipe(recipe, overrides))
     recipes, said = recipes_of(plain, encoders)
@@ -114,37 +94,17 @@ def study(
     for sentence in said:
         talk.say(sentence)
     place = STUDIES / Path(recipe).stem if folder is None else Path(folder)
-    trained, left = _all(grid, recipes, corpus, place, ends, talk)
+
+    def work(cell: Cell, of: Path, talk: Talk) -> Trained:
+        return trained_cell(cell, recipes[cell.encoder], corpus, of, talk)
+
+    trained, left = in_turn(grid, work, place, minutes, talk)
     part = "test" if corpus.test else "dev"
     return Study(place.name, plain.metric, part, trained, left, verdicts(trained, plain.metric))
 
 
-def _all(
-    grid: Sequence[Cell], recipes: Mapping[str, Recipe], corpus: Corpus, folder: Path, ends: float | None, talk: Talk
-) -> tuple[list[Trained], list[Cell]]:
-    """Cells that are trained, and those for which there was no time."""
-    trained: list[Trained] = []
-    left: list[Cell] = []
-    for number, cell in enumerate(grid):
-        if ends is not None and time.monotonic() > ends and not _finished(folder / cell.name):
-            left.append(cell)
-            continue
-        talk.say(f"{cell.name} ({number + 1} of {len(grid)})")
-        try:
-            trained.append(_one(cell, recipes[cell.encoder], corpus, folder / cell.name, _Until(talk, ends)))
-        except _NoTime:
-            left.append(cell)
-        except FolderError as error:
-            raise FolderError(str(error).replace("--run", "--folder")) from None
-    return trained, left
-
-
-def _finished(folder: Path) -> bool:
-    path = folder / "last" / "state" / "progress.json"
-    return path.is_file() and bool(json.loads(path.read_text(encoding="utf-8"))["finished"])
-
-
-def _one(cell: Cell, recipe: Recipe, corpus: Corpus, folder: Path, talk: Talk) -> Trained:
+def trained_cell(cell: Cell, recipe: Recipe, corpus: Corpus, folder: Path, talk: Talk) -> Trained:
+    """Train a cell, or read what came of it before."""
     seeded = recipe.model_copy(update={"train": recipe.train.model_copy(update={"seed": cell.seed})})
     path = folder / _KEPT
     kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -182,14 +142,14 @@ def _against(by: Mapping[str, Mapping[int, Trained]], seeds: Sequence[int], size
     means = {name: np.mean([of[seed].scored.values[metric] for seed in seeds]) for name, of in by.items()}
     best = max(means, key=lambda name: METRICS[metric].sign * float(means[name]))
     return [
-        Verdict(best, name, size, seeds, _pooled([by[best][s] for s in seeds], [of[s] for s in seeds], metric))
+        Verdict(best, name, size, seeds, pooled([by[best][s] for s in seeds], [of[s] for s in seeds], metric))
         for name, of in by.items()
         if name != best
     ]
 
 
-def _pooled(one: Sequence[Trained], other: Sequence[Trained], metric: str) -> Difference:
-    """Two encoders' answers of all seeds. An item is drawn with all its answers, since those of several seeds to one
+def pooled(one: Sequence[Trained], other: Sequence[Trained], metric: str) -> Difference:
+    """Two networks' answers of all seeds. An item is drawn with all its answers, since those of several seeds to one
     item are not independent."""
     run = one[0].run
     joined = [_joined(some) for some in (one, other)]
