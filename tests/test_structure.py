@@ -146,7 +146,7 @@ def test_the_extras_that_doctor_knows_are_those_of_the_package():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     names = {extra: tuple(name.split(">")[0] for name in packages) for extra, packages in declared.items()}
     assert {extra: names[extra] for extra in EXTRAS} == EXTRAS
-    assert set(declared) == {*EXTRAS, "all", "test"}
+    assert set(declared) == {*EXTRAS, "all", "test", "bench"}
 
 
 def run(code):

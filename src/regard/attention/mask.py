@@ -132,18 +132,19 @@ class Mask:
 
     def shape(self, query_positions: Tensor, key_positions: Tensor) -> torch.Size:
         """The shape of `dense`, which is not written out for it. A mask that does not fit is refused."""
+        # Not len(…), which makes a fixed number of a size that is open while a model is exported.
         queries, keys = query_positions.shape[-1], key_positions.shape[-1]
         shapes: list[tuple[int, ...]] = []
         if self.key_lengths is not None:
-            shapes.append((len(self.key_lengths), 1, 1, keys))
+            shapes.append((self.key_lengths.shape[0], 1, 1, keys))
         if self.real_keys is not None:
             if self.real_keys.shape[-1] != keys:
                 raise ShapeError(f"the mask knows {self.real_keys.shape[-1]} keys, but there are {keys}")
-            shapes.append((len(self.real_keys), 1, 1, keys))
+            shapes.append((self.real_keys.shape[0], 1, 1, keys))
         if self.asks_where:
-            shapes += [(len(places), 1, queries, keys) for places in (query_positions, key_positions)]
+            shapes += [(places.shape[0], 1, queries, keys) for places in (query_positions, key_positions)]
         if self.first is not None:
-            shapes.append((len(self.first), 1, queries, keys))
+            shapes.append((self.first.shape[0], 1, queries, keys))
         if self.blocks_of_queries is not None and self.blocks_of_keys is not None:
             here = (self.blocks_of_queries.shape[1], self.blocks_of_keys.shape[1])
             if here != (queries, keys):
@@ -151,7 +152,7 @@ class Mask:
                     f"the mask knows the blocks of {here} (queries, keys), but there are {(queries, keys)}; "
                     "Mask.blocks(ids, queries) takes those of the queries by themselves"
                 )
-            shapes += [(len(ids), 1, queries, keys) for ids in (self.blocks_of_queries, self.blocks_of_keys)]
+            shapes += [(ids.shape[0], 1, queries, keys) for ids in (self.blocks_of_queries, self.blocks_of_keys)]
         if self.table is not None:
             if self.table.shape[-1] not in (1, keys) or self.table.shape[-2] not in (1, queries):
                 raise ShapeError(
