@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -433,6 +434,28 @@ def test_tiles_joined_are_the_whole(score, normalizer, position, tile, monkeypat
         assert torch.cat([torch.arange(QUERIES)[rows] for _, rows in seen[True]]).tolist() == list(range(QUERIES))
         assert_close(torch.cat([weights for weights, _ in seen[True]], 2), whole, 1e-12, name)
         assert_close(outputs[True], outputs[False], 1e-12, name)
+
+
+def test_of_paths_that_are_given_the_first_that_applies_and_pays_is_taken():
+    taken = []
+    paths = {
+        "refused": replace(PATHS["plain"], refuse=lambda question: "never"),
+        "too dear": replace(PATHS["plain"], pays=lambda question: False),
+        "row by row": replace(PATHS["tiled"], take=lambda question: taken.append(question) or tiled_by_one(question)),
+        "plain": PATHS["plain"],
+    }
+    rows: list[slice] = []
+    output = attend(*drawn(), paths=paths, watch=lambda weights, part: rows.append(part) or weights)
+    assert_close(output, attend(*drawn(), path="plain"), 1e-12)
+    assert len(taken) == 1 and rows == [slice(row, row + 1) for row in range(QUERIES)]
+    assert_close(attend(*drawn(), paths=paths), output, 1e-12)  # nobody watches: the plain path is left
+    assert len(taken) == 1
+    with pytest.raises(RegardError, match="unknown path fused; known: refused, too dear, row by row, plain"):
+        attend(*drawn(), paths=paths, path="fused")
+
+
+def tiled_by_one(question):
+    return PATHS["tiled"].take(replace(question, tile_weights=1))
 
 
 def test_what_the_watcher_gives_back_is_used_in_every_tile(monkeypatch):

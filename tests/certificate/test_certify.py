@@ -274,6 +274,21 @@ def test_numbers_that_are_not_finite_are_no_proof():
     assert lines(found)["again"].cells()[2] == "not finite"
 
 
+def test_a_way_that_cannot_be_run_is_a_line_that_fails(monkeypatch):
+    made = predictor_for("words")
+    forward = FeedForward.forward
+
+    def breaks(part, x):
+        if torch.is_grad_enabled():
+            raise RuntimeError("no gradient for me")
+        return forward(part, x)
+
+    monkeypatch.setattr(FeedForward, "forward", breaks)
+    found = certify(made, WORDS)
+    assert failed(found) == {"gradients": None}
+    assert found.failed[0].verdict == "DIFFERS, RuntimeError: no gradient for me"
+
+
 # What counts as the same
 
 

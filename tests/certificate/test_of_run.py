@@ -110,3 +110,20 @@ def test_what_was_set_aside_is_asked_again(tmp_path):
     found = regard("certify", tmp_path / "run")
     assert found.status == 0, found.err
     assert list(kept(tmp_path / "run")["data"]) == [str(tmp_path / "train.conllu")]
+
+
+def test_code_of_ones_own_is_certified_when_trained_and_where_it_is_trusted(tmp_path):
+    small.write(tmp_path, epochs=0.1, train=97, dev=11, test=5)
+    (tmp_path / "mine.py").write_text(
+        "from regard.attention import Score\n\n\nclass Halved(Score):\n"
+        "    def as_dot_product(self, queries, keys, scale):\n        return queries, keys, 0.5\n"
+    )
+    words = ["train", "small.toml", 'model.score="mine:Halved"', "train.certify=true"]
+    assert regard(*words, folder=tmp_path).status == 0
+    run = tmp_path / "runs" / "small"
+    assert kept(run)["passed"] and kept(run)["lines"][-1]["verdict"] == "same"
+    assert "code/mine.py" in kept(run)["files"]
+    refused = regard("certify", "runs/small", folder=tmp_path)
+    assert refused.status == 2 and "--trust-code" in refused.err
+    trusted = regard("certify", "runs/small", "--trust-code", folder=tmp_path)
+    assert trusted.status == 0 and kept(run)["lines"][-1]["verdict"] == "same"

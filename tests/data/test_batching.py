@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.data.batching import IGNORED, Item, batches, collate, plan
+from regard.data.batching import IGNORED, Item, batches, collate, longer, plan
 from regard.data.tokenizer import Encoded
 
 
@@ -182,3 +182,31 @@ def test_batches_hold_all_items_once() -> None:
 
 def test_an_item_is_as_long_as_what_the_network_sees() -> None:
     assert words(2, 3, 5).length == 3 and pieces(0, 0, 1, 1, 1).length == 5
+
+
+def test_a_longer_batch_is_the_item_as_it_stands_beside_a_longer_one() -> None:
+    encoded = Encoded(words=(3, 5), letters=((7,), (7, 2, 4)), affixes=((1, 1, 1), (2, 2, 2)))
+    item = Item(encoded, {}, words=2, answers=2, written=(11, 13), texts=(0, 1), shared=(1, 1))
+    long = Item(
+        Encoded((3,) * 7, letters=((7,) * 8,) * 7, affixes=((1, 1, 1),) * 7),
+        {},
+        words=7,
+        answers=7,
+        written=(13,) * 7,
+        texts=(1,) * 7,
+        shared=(1,) * 7,
+    )
+    found = longer(collate([item], [0]), 5).inputs
+    beside = collate([item, long], [0, 1]).inputs
+    assert found.keys() == beside.keys()
+    for name in ("word_numbers", "written", "texts", "shared", "lengths", "words", "answers"):
+        assert torch.equal(found[name], beside[name][:1]), name
+    pieces = Item(Encoded(pieces=(3, 5), word_of_piece=(0, 1)), {}, words=2, answers=2)
+    more = Item(Encoded(pieces=(3,) * 7, word_of_piece=(1,) * 7), {}, words=2, answers=2)
+    found, beside = longer(collate([pieces], [0]), 5).inputs, collate([pieces, more], [0, 1]).inputs
+    assert all(torch.equal(found[name], beside[name][:1]) for name in beside)
+    # Letters are of distinct words: each has as many places more.
+    spelled = collate([item], [0]).inputs
+    letters, spellings = (longer(collate([item], [0]), 5).inputs[name] for name in ("letters", "spellings"))
+    assert torch.equal(letters[:, :3], spelled["letters"]) and letters.shape == (3, 8) and not letters[:, 3:].any()
+    assert torch.equal(spellings[:, :2], spelled["spellings"]) and spellings.shape == (1, 7)

@@ -197,6 +197,12 @@ class _Certifier:
         yield self._anew() if steady else _unsteady(*_ANEW)
 
     def _line(self, name: str, one: Way, other: Way) -> Line:
+        try:
+            return self._compared(name, one, other)
+        except Exception as error:  # a part of the user's own may raise anything in a way it was not tried in
+            return Line(name, (one.says, other.says), reason=f"{type(error).__name__}: {error}", failed=True)
+
+    def _compared(self, name: str, one: Way, other: Way) -> Line:
         ways = (one.says, other.says)
         if other.steps and self.predictor.writes is None:
             return Line(name, ways, reason="no text is written")
