@@ -45,7 +45,7 @@ _RECIPE: dict[str, dict[str, Any]] = {
     "data": {"train": "sequences made by regard study --long-range"},
     "input": {"tokens": "words", "word_width": 32, "dropout": 0.0},
     "model": {"width": 32, "inner": 64, "depth": 1, "dropout": 0.0},
-    "train": {"epochs": 5.0, "lr": 5e-3, "warmup_steps": 20, "evaluate_every": 100, "threads": 1},
+    "train": {"epochs": 2.5, "lr": 5e-3, "warmup_steps": 20, "evaluate_every": 100, "threads": 1},
 }
 
 # So many items of the whole distance are a batch; of half of it twice as many.
