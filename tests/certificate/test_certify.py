@@ -82,7 +82,7 @@ MODELS = {
 HAVE_NOT = {
     "label": {"cache"},
     "label of sub-words": {"windowed", "fused", "cache"},
-    "label, a recurrence": {"watched", "windowed", "fused", "tiled", "cache"},
+    "label, a recurrence": {"watched", "windowed", "fused", "chunked", "tiled", "cache"},
     "seq2seq": {"windowed"},
     "seq2seq, a recurrence": {"windowed"},
 }
