@@ -12,11 +12,13 @@ from sharp import CASES, assert_close
 from test_cli import regard
 
 import regard as package
+from regard.corpus import given_corpus
 from regard.data.batching import IGNORED, collate
 from regard.data.example import Example
 from regard.errors import DataError, FolderError
 from regard.folder import load_model, load_tensors, save_model, save_tensors
 from regard.look.look import look
+from regard.recipe.read import recipe_from
 from regard.recipe.write import values
 from regard.training import trainer
 from regard.training.objective import known_labels, summed_loss
@@ -390,3 +392,11 @@ def test_where_several_texts_are_right_each_source_is_asked_once_and_any_of_them
 def test_a_number_or_a_single_value_of_a_task_that_writes_is_its_text(trained):
     (answer,) = package.load(trained / "runs" / "recipe").predict(["ab"])
     assert answer.text == answer.label == answer.labels[0] == "ba"
+
+
+def test_a_text_is_scored_in_the_form_in_which_it_is_written(tmp_path):
+    """é may be one sign or two; with a normalisation the two are one text, on both sides."""
+    recipe = recipe_from({"task": {"kind": "seq2seq"}, "data": {"train": "x"}, "output": {"normalize": "NFC"}})
+    given = {"train": [("cafe", "cafe\u0301")] * 2, "dev": [("cafe", "caf\u00e9")]}
+    corpus = given_corpus(recipe, given, lambda sentence: None)
+    assert {example.labels["label"] for example in (*corpus.train, *corpus.dev)} == {("caf\u00e9",)}

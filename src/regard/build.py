@@ -87,7 +87,7 @@ def learn_texts(recipe: Recipe, examples: Sequence[Example], source: Tokenizer) 
     given = recipe.output
     if given.share == "all":
         return Texts(source)
-    settings = TokenizerSettings(given.size, given.minimum_count, given.lowercase, given.normalize)
+    settings = TokenizerSettings(given.size, given.minimum_count, False, given.normalize)
     return Texts(TOKENIZERS[given.tokens].learn(_written(recipe, examples), settings))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -140,6 +141,8 @@ def _learnt(recipe: Recipe, labels: Sequence[str | None], example: Example) -> t
     output's scheme; and what is learnt or scored must be there: a number that is one, a class that is not empty."""
     data, kind = recipe.data, recipe.task.kind
     labels = tuple(_known(label, recipe) for label in labels)
+    if kind == "seq2seq":
+        return tuple(None if text is None else _written(text, recipe) for text in labels)
     if kind == "regress":
         for value in labels:
             if value is not None:
@@ -150,6 +153,12 @@ def _learnt(recipe: Recipe, labels: Sequence[str | None], example: Example) -> t
     if data.scheme != "none":
         return converted(labels, data.scheme, recipe.output.scheme, example.place)
     return labels
+
+
+def _written(text: str, recipe: Recipe) -> str:
+    """A text in the form in which texts are written, and scored."""
+    form = recipe.input.normalize if recipe.output.share == "all" else recipe.output.normalize
+    return text if form == "none" else unicodedata.normalize(form, text)  # type: ignore[arg-type]
 
 
 def _known(value: str | None, recipe: Recipe) -> str | None:

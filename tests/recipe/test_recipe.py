@@ -291,8 +291,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "a setting like no other": (
         DATA + "[output]\nzzz = 30\n",
         [
-            "recipe.toml:4: unknown setting output.zzz; known: scheme, crf, tokens, size, minimum_count, lowercase, "
-            "normalize, share, bleu_tokens"
+            "recipe.toml:4: unknown setting output.zzz; known: scheme, crf, tokens, size, minimum_count, normalize, "
+            "share, bleu_tokens"
         ],
     ),
     "an unknown section": (

@@ -54,10 +54,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"output": {"minimum_count": 2}},
         "output.minimum_count is not used with output.tokens = characters; take it out",
     ),
-    "letters in lower case": (
-        {"output": {"tokens": "subwords", "lowercase": True}},
-        "output.lowercase is not used with output.tokens = subwords; take it out",
-    ),
     "labels to ignore": ({"data": {"ignore": "_"}}, "data.ignore is not used with task.kind = seq2seq; take it out"),
     "a CRF": ({"output": {"crf": True}}, "output.crf is not used with task.kind = seq2seq; take it out"),
     "a scheme of spans": (
@@ -101,10 +97,7 @@ DECODE = {"max_length": 2, "max_ratio": 1.5, "no_repeat": 3, "prefix": "a", "top
     [
         *(("decode", name, DECODE.get(name, field.default)) for name, field in DecodeSettings.model_fields.items()),
         *(("output", name, value) for name, value in (("tokens", "words"), ("size", 9), ("share", "none"))),
-        *(
-            ("output", name, value)
-            for name, value in (("bleu_tokens", "zh"), ("normalize", "NFC"), ("lowercase", True))
-        ),
+        *(("output", name, value) for name, value in (("bleu_tokens", "zh"), ("normalize", "NFC"))),
         ("model", "decoder_depth", 2),
         ("data", "several_right", True),
     ],

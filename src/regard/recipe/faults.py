@@ -183,7 +183,7 @@ _ATTENTION = (
 )
 _POSITION = "position longest distance turned"
 _RANKING = "length_penalty length_norm coverage_penalty"
-_WRITTEN = "tokens size minimum_count lowercase normalize share bleu_tokens"
+_WRITTEN = "tokens size minimum_count normalize share bleu_tokens"
 
 
 def _attends(recipe: Recipe) -> bool:
@@ -247,7 +247,7 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     yield "model", "longest", model.position in ("learned", "floater"), position
     yield "model", "distance", model.position in ("shaw", "t5"), position
     yield "model", "turned", model.position == "rotary", position
-    yield "output", "minimum_count lowercase", output.tokens == "words", f"output.tokens = {output.tokens}"
+    yield "output", "minimum_count", output.tokens == "words", f"output.tokens = {output.tokens}"
     yield "output", "size normalize", output.share != "all", "output.share = all"
     decode = recipe.decode
     yield "decode", "beam required", not decode.sample, "decode.sample = true"

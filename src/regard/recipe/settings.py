@@ -240,9 +240,8 @@ class OutputSettings(Section):
     )
     size: Count = Field(8000, description="the largest size of the vocabulary that is written in")
     minimum_count: Count = Field(1, description="rarer words are never written")
-    lowercase: bool = Field(False, description="whether what is written is in lower case")
     normalize: Annotated[str, _one_of("input.normalize")] = Field(
-        "none", description="Unicode normalisation of what is written"
+        "none", description="Unicode normalisation of what is written, and of what it is scored against"
     )
     share: Annotated[str, _one_of("output.share")] = Field(
         "target",
