@@ -53,6 +53,12 @@ def test_a_simple_recurrence_hears_ever_less_and_attention_no_less_than_its_shar
     assert far > near * 7 / 67 / 3
 
 
+def test_what_is_too_small_to_be_squared_is_heard_too():
+    """Its square is below what double precision can write; it falls as it fell before."""
+    norms = [heard(*made("rnn", distance)) for distance in (61, 122, 488)]
+    assert 0 < norms[2] < 1e-90 and norms[1] < 1e-9 * norms[0]
+
+
 def test_a_longer_sequence_takes_longer():
     predictor, _ = made("rnn")
     assert 0 < seconds(predictor, 32, 7) < seconds(predictor, 32, 1409)

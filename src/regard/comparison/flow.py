@@ -17,7 +17,7 @@ from regard.predict import Predictor
 _AT_A_TIME = 8
 
 # The shortest of so many passes counts: others were held up by something else.
-_PASSES = 3
+_PASSES = 5
 
 
 def heard(predictor: Predictor, examples: Sequence[Example]) -> float:
@@ -35,28 +35,33 @@ def heard(predictor: Predictor, examples: Sequence[Example]) -> float:
 def _norm(model: EncoderModel | EncoderDecoderModel, predictor: Predictor, example: Example) -> float:
     inputs = collate([predictor.item(example)], [0]).inputs
     x = model.input(inputs).detach()
-    squares = 0.0
+    parts = []
     for numbers in torch.arange(x.shape[-1]).split(_AT_A_TIME):
         copies = x.repeat(len(numbers), 1, 1).requires_grad_()
         # Of each copy another number of the last vector: (copies, time, width) -> (copies,)
         asked = model.encoder(copies, None)[:, -1].gather(1, numbers[:, None])
         (changes,) = torch.autograd.grad(asked.sum(), copies)
-        squares += float(changes[:, 0].square().sum())
-    return squares**0.5
+        parts.append(changes[:, 0])
+    return _length(torch.cat(parts))
+
+
+def _length(numbers: torch.Tensor) -> float:
+    """The root of the sum of squares, of numbers whose squares may be smaller than any number there is."""
+    largest = numbers.abs().max()
+    return float(largest * (numbers / largest).norm()) if largest > 0 else 0.0
 
 
 def seconds(predictor: Predictor, width: int, length: int) -> float:
-    """How long the encoder takes for one sequence of so many vectors."""
-    encoder = predictor.model.encoder.eval()
-    x = torch.randn(1, length, width, device=predictor.device)
+    """How long the encoder takes for one sequence of so many vectors: the time that this thread computes, which is the
+    time on the wall where the machine does nothing else."""
+    encoder = predictor.model.encoder.cpu().eval()
+    x = torch.randn(1, length, width)
     with torch.inference_mode():
         encoder(x, None)
         return min(_timed(encoder, x) for _ in range(_PASSES))
 
 
 def _timed(encoder: torch.nn.Module, x: torch.Tensor) -> float:
-    started = time.perf_counter()
+    started = time.thread_time()
     encoder(x, None)
-    if x.is_cuda:
-        torch.cuda.synchronize()
-    return time.perf_counter() - started
+    return time.thread_time() - started

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -96,8 +96,8 @@ def time_rows(found: LongRange) -> Iterator[list[str]]:
         yield [name, *(f"{1000 * of[length]:.1f}" for length in lengths), grown]
 
 
-def growth(seconds: dict[int, float] | Any) -> float | None:
-    """The power of the length by which time grows, between the longest length and the one a quarter or more shorter."""
+def growth(seconds: Mapping[int, float]) -> float | None:
+    """The power of the length by which time grows, from the third longest length (or the shortest) to the longest."""
     lengths = sorted(seconds)
     if len(lengths) < 2:
         return None
@@ -109,7 +109,7 @@ def told(found: LongRange) -> str:
     """All for a terminal."""
     body = "\n".join("\t".join(row) for row in (HEAD, *rows(found)))
     times = "\n".join("\t".join(row) for row in time_rows(found))
-    parts = [body, f"milliseconds of a pass forward by length, one thread\n{times}", sentence(found)]
+    parts = [body, f"milliseconds of a pass forward by length, of one thread\n{times}", sentence(found)]
     return "\n\n".join(part for part in (*parts, left_out(found.left)) if part)
 
 
@@ -160,8 +160,8 @@ NORMS = (
     "sees so many neighbours, or each element alone, hears nothing from beyond"
 )
 TIMES = (
-    "the shortest of three passes of the encoder over one sequence, one thread; grows: from a quarter of the longest "
-    "length to all of it"
+    "the shortest of five passes of the encoder over one sequence, as long as one thread computes; grows: from a "
+    "quarter of the longest length to all of it"
 )
 
 
