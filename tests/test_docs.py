@@ -169,6 +169,8 @@ def test_the_commands_of_the_results_run(shared_data, tmp_path):
         words = [word for word in words[1:] if not word.startswith("train.minutes=")]
         if words[0] == "train":
             words += ["train.epochs=0.01", *(["decode.max_length=9"] if writes(tmp_path / words[1]) else [])]
+        if words[0] == "study":
+            words += ["--minutes", "1e-9"]
         for name in words:
             if re.search(r"\.(conllu\.gz|conll|tsv|csv|gz)$", name) and "/" not in name:
                 (tmp_path / name).write_bytes(beside(shared_data, name))

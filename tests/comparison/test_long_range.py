@@ -61,6 +61,13 @@ def test_what_there_is_no_time_for_is_left_out_and_said(found):
     assert as_data(study)["left"] == ["rnn-7-seed-1", "gru-7-seed-1"]
 
 
+def test_a_study_without_any_time_says_that_nothing_was_trained(tmp_path):
+    found = regard("study", "--long-range", "--minutes", "1e-9", "--out", "far.html", folder=tmp_path)
+    assert found.status == 0, found.err
+    assert "Nothing was trained." in found.out and "pointwise-1024-seed-1; the same command goes on there" in found.out
+    assert "Nothing was trained." in (tmp_path / "far.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
