@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,19 +158,8 @@ def predict(
         loaded = loaded.asking(best=best, align=align, layer=layer)
         printing.print_texts(_progressing(loaded.answers_in(file, reader, on_error=on_error)), best, align, as_json)
         return
-    cut = 0
-    for answer in _progressing(loaded.answers_in(file, reader, on_error=on_error)):
-        cut += answer.cut
-        if answer.error is not None:
-            _say(f"left out: {answer.error}")
-            _print_json({"error": str(answer.error)}) if as_json else print()
-        elif as_json:
-            _print_json(_as_json(answer, loaded.predictor.whole, probabilities))
-        elif probabilities:
-            print(_with_probabilities(answer, loaded.predictor.whole))
-        else:
-            print(reader.write(answer.example, answer.columns))
-    _say_cut(cut)
+    found = _progressing(loaded.answers_in(file, reader, on_error=on_error))
+    printing.print_answers(found, reader, probabilities=probabilities, as_json=as_json)
 
 
 @app.command()
@@ -186,8 +175,8 @@ def evaluate(
     trust_code: TrustCode = False,
 ) -> None:
     """Scores on data with labels, each with the interval that holds 95 % of resamples; the answers are kept too."""
+    from regard import printing
     from regard.run import load
-    from regard.training.metric import LabelScores
 
     files, changes = _parted([*([] if reference is None else [reference]), *(overrides or [])])
     loaded = load(run, trust_code=trust_code).decoding(changes)
@@ -195,21 +184,8 @@ def evaluate(
     kept = _keep_answers(loaded, data, found.answers)
     if found.unseen:
         _say(f"labels that training never saw, counted as missed: {', '.join(found.unseen)}")
-    _say_cut(found.cut)
-    if as_json:
-        told = {"items": found.scores.items, "scores": found.values, "intervals": found.intervals()}
-        _print_json({"data": data, **told})
-        return
-    print("score\tvalue\tlow\thigh")
-    for name, (low, high) in found.intervals().items():
-        print(f"{name}\t{found.values[name]:.4f}\t{low:.4f}\t{high:.4f}")
-    if isinstance(found.scores, LabelScores):
-        if found.scores.scheme != "none":
-            print(f"spans are read strictly as {found.scores.scheme}")
-        for column, counts in found.scores.columns.items():
-            print(f"\n{column}\tcount\tprecision\trecall\tF1")
-            for label, count, precision, recall, both in counts.table():
-                print(f"{label}\t{count}\t{precision:.4f}\t{recall:.4f}\t{both:.4f}")
+    printing.say_cut(found.cut)
+    _print_json(printing.scores_as_json(found, data)) if as_json else printing.print_scores(found)
     _say(f"answers beside the data: {kept}")
 
 
@@ -415,46 +391,8 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _say_cut(texts: int) -> None:
-    if texts:
-        _say(f"texts that were cut at their longest length (decode.max_length): {texts:,}")
-
-
 def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
-
-
-def _as_json(answer: Answer, whole: bool, probabilities: bool) -> dict[str, Any]:
-    """An answer's words, and its columns: a list for each word, or one for the whole."""
-
-    def values(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        return {name: (found[0] if found else None) if whole else found for name, found in columns.items()}
-
-    named = {"probabilities": values(answer.probabilities)} if probabilities else {}
-    marked = {"cut": True} if answer.cut else {}
-    return {"words": answer.words, **values(answer.columns), **named, **marked}
-
-
-def _with_probabilities(answer: Answer, whole: bool) -> str:
-    """A line for each word (or one for the whole): its answers, each with how sure the model is."""
-    from regard.data.text import one_line
-
-    columns = [
-        [_sure(one_line(label), share) for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)]
-        or found
-        for name, found in answer.columns.items()
-    ]
-    if whole:
-        return "\t".join(cell for column in columns for cell in column)
-    return "".join("\t".join(row) + "\n" for row in zip(answer.words, *columns, strict=True))
-
-
-def _sure(label: str, share: float | Mapping[str, float]) -> str:
-    """A label with how sure the model is of it; or the several classes, then how sure it is of each there is."""
-    if isinstance(share, Mapping):
-        ordered = sorted(share.items(), key=lambda pair: -pair[1])
-        return f"{label}\t" + " ".join(f"{name} {value:.4f}" for name, value in ordered)
-    return f"{label} {share:.4f}"
 
 
 def _progressing(answers: Iterator[Any]) -> Iterator[Any]:
@@ -472,22 +410,13 @@ def _progressing(answers: Iterator[Any]) -> Iterator[Any]:
         print(file=sys.stderr)
 
 
-def _keep_answers(loaded: Run, data: str, answers: Sequence[Any]) -> Path:
+def _keep_answers(loaded: Run, data: str, answers: Sequence[Answer]) -> Path:
     """A table of words, true labels and answers in the run's evaluate/."""
-    from regard.data.text import one_line
     from regard.folder import write_file
+    from regard.printing import beside_the_data
 
     folder = loaded.folder / "evaluate"
     folder.mkdir(exist_ok=True)
     path = folder / f"{Path(data).name.split('.')[0]}.tsv"
-    columns = list(loaded.predictor.targets)
-    whole = loaded.predictor.whole
-    lines = ["\t".join(["text" if whole else "word", *(f"{column}\t{column} answered" for column in columns)])]
-    for answer in answers:
-        words = (" ".join(" ".join(answer.words).split()),) if whole else answer.words
-        cells = [words, *(part for c in columns for part in (answer.example.labels[c], answer.columns[c]))]
-        lines += [
-            "\t".join(one_line(str(cell)).replace("\t", " ") for cell in row) for row in zip(*cells, strict=False)
-        ] + ([] if whole else [""])
-    write_file(path, "\n".join(lines) + "\n")
+    write_file(path, beside_the_data(answers, list(loaded.predictor.targets), loaded.predictor.whole))
     return path

@@ -1,20 +1,25 @@
-"""What `regard predict` prints of texts: several for an item, alignments, texts as they grow, given ones."""
+"""What `regard predict` and `evaluate` print of answers: in the data's own format, as JSON, how sure the model is; of
+texts several for an item, alignments, texts as they grow, given ones."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.data.alignment import pharaoh
 from regard.data.example import Example
 from regard.data.lines import read_lines
+from regard.data.reading import Reader
 from regard.data.text import one_line
 from regard.errors import DataError, RegardError
 from regard.predict import Answer
 from regard.run import Run
+from regard.scoring import Scored
+from regard.training.metric import LabelScores
+from regard.training.report import signatures
 from regard.written import Written
 
 
@@ -22,6 +27,95 @@ def check_together(asked: Sequence[str]) -> None:
     """Some ways to answer exclude one another."""
     if len(asked) > 1 and set(asked) != {"--best", "--align"}:
         raise RegardError(f"{' and '.join(asked)} do not go together; give one of them")
+
+
+def print_answers(answers: Iterable[Answer], reader: Reader, *, probabilities: bool, as_json: bool) -> None:
+    """Each answer in the format of what was read, as JSON, or with how sure the model is."""
+    cut = 0
+    for answer in answers:
+        cut += answer.cut
+        if answer.error is not None:
+            _say(f"left out: {answer.error}")
+            _print_json({"error": str(answer.error)}) if as_json else print()
+        elif as_json:
+            _print_json(_as_json(answer, probabilities))
+        elif probabilities:
+            print(_with_probabilities(answer))
+        else:
+            print(reader.write(answer.example, answer.columns))
+    say_cut(cut)
+
+
+def say_cut(texts: int) -> None:
+    """How many texts were cut, where any were."""
+    if texts:
+        _say(f"texts that were cut at their longest length (decode.max_length): {texts:,}")
+
+
+def _as_json(answer: Answer, probabilities: bool) -> dict[str, Any]:
+    """An answer's words, and its columns: a list for each word, or one for the whole."""
+
+    def values(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        whole = answer.example.whole
+        return {name: (found[0] if found else None) if whole else found for name, found in columns.items()}
+
+    named = {"probabilities": values(answer.probabilities)} if probabilities else {}
+    marked = {"cut": True} if answer.cut else {}
+    return {"words": answer.words, **values(answer.columns), **named, **marked}
+
+
+def _with_probabilities(answer: Answer) -> str:
+    """A line for each word (or one for the whole): its answers, each with how sure the model is."""
+    columns = [
+        [_sure(one_line(label), share) for label, share in zip(found, answer.probabilities.get(name, ()), strict=False)]
+        or found
+        for name, found in answer.columns.items()
+    ]
+    if answer.example.whole:
+        return "\t".join(cell for column in columns for cell in column)
+    return "".join("\t".join(row) + "\n" for row in zip(answer.words, *columns, strict=True))
+
+
+def _sure(label: str, share: float | Mapping[str, float]) -> str:
+    """A label with how sure the model is of it; or the several classes, then how sure it is of each there is."""
+    if isinstance(share, Mapping):
+        ordered = sorted(share.items(), key=lambda pair: -pair[1])
+        return f"{label}\t" + " ".join(f"{name} {value:.4f}" for name, value in ordered)
+    return f"{label} {share:.4f}"
+
+
+def beside_the_data(answers: Sequence[Answer], columns: Sequence[str], whole: bool) -> str:
+    """A table of words, true labels and answers."""
+    lines = ["\t".join(["text" if whole else "word", *(f"{column}\t{column} answered" for column in columns)])]
+    for answer in answers:
+        words = (" ".join(" ".join(answer.words).split()),) if whole else answer.words
+        cells = [words, *(part for c in columns for part in (answer.example.labels[c], answer.columns[c]))]
+        lines += ["\t".join(_cell(str(cell)) for cell in row) for row in zip(*cells, strict=False)]
+        lines += [] if whole else [""]
+    return "\n".join(lines) + "\n"
+
+
+def print_scores(found: Scored) -> None:
+    """Each score with its interval, how it was computed, and each label's own."""
+    print("score\tvalue\tlow\thigh")
+    for name, (low, high) in found.intervals().items():
+        print(f"{name}\t{found.values[name]:.4f}\t{low:.4f}\t{high:.4f}")
+    for name, how in signatures(found.scores).items():
+        print(f"{name}: {how}")
+    if isinstance(found.scores, LabelScores):
+        if found.scores.scheme != "none":
+            print(f"spans are read strictly as {found.scores.scheme}")
+        for column, counts in found.scores.columns.items():
+            print(f"\n{column}\tcount\tprecision\trecall\tF1")
+            for label, count, precision, recall, both in counts.table():
+                print(f"{label}\t{count}\t{precision:.4f}\t{recall:.4f}\t{both:.4f}")
+
+
+def scores_as_json(found: Scored, data: str) -> dict[str, Any]:
+    """Scores, their intervals, and how BLEU and chrF were computed."""
+    how = signatures(found.scores)
+    told = {"data": data, "items": found.scores.items, "scores": found.values, "intervals": found.intervals()}
+    return {**told, "signatures": how} if how else told
 
 
 def print_texts(answers: Iterable[Answer], best: int, align: bool, as_json: bool) -> None:
@@ -33,7 +127,7 @@ def print_texts(answers: Iterable[Answer], best: int, align: bool, as_json: bool
         fewer += answer.error is None and len(answer.texts) < best
         cut += any(one.cut for one in answer.texts)
         if as_json:
-            print(json.dumps(_of_texts(answer, align), ensure_ascii=False))
+            _print_json(_of_texts(answer, align))
         elif answer.error is not None:
             print(number if best > 1 else "")
         for one in () if as_json else answer.texts:
@@ -80,7 +174,7 @@ def print_given(run: Run, found: Iterator[Example | DataError], targets: str, as
         mean = one.log_probability / max(1, one.pieces)
         if as_json:
             numbers = {"log_probability": _finite(one.log_probability), "pieces": one.pieces, "mean": _finite(mean)}
-            print(json.dumps({"text": text, **numbers}, ensure_ascii=False))
+            _print_json({"text": text, **numbers})
         else:
             print(f"{one.log_probability:.4f}\t{one.pieces}\t{mean:.4f}")
 
@@ -92,6 +186,10 @@ def _cell(text: str) -> str:
 def _finite(number: float) -> float | None:
     """JSON knows no infinity."""
     return number if math.isfinite(number) else None
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False))
 
 
 def _say(text: str) -> None:

@@ -52,8 +52,11 @@ def test_runs_that_count_answers_in_another_way_are_refused(setting):
     assert str(raised.value) == f"{words}: their scores are not of the same thing; compare runs that agree"
 
 
-def test_labels_may_be_ignored_in_any_order():
-    check_runs(run(data={"ignore": ["X", "Y"]}), run(data={"ignore": ["Y", "X"]}), NAMES)
+def test_labels_may_be_ignored_in_any_order_but_must_be_the_same():
+    one = run(data={"ignore": ["X", "Y"]})
+    assert check_runs(one, run(data={"ignore": ["Y", "X"]}), NAMES) is None
+    with pytest.raises(RegardError, match=r"data\.ignore"):
+        check_runs(one, run(data={"ignore": ["Y"]}), NAMES)
 
 
 def test_other_target_columns_are_refused():

@@ -123,6 +123,7 @@ def test_labels_that_follow_their_scheme_pass(scheme: str) -> None:
         "BMES": [("B", "M", "E", "S", "B", "E"), ()],
         "BILOU": [("B-A", "I-A", "L-A", "U-B", "O"), ()],
     }[scheme]
+    assert all(first_wrong(labels, scheme) is None for labels in right)
     check_scheme([example(*labels) for labels in right], "ner", scheme)
 
 

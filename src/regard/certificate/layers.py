@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from regard.certificate.asking import THRESHOLD, scores_of
 from regard.certificate.ways import Way
 from regard.data.batching import Batch, Item
-from regard.layers.multihead import WatchedPoint
+from regard.layers.watch import WatchedPoint
 from regard.predict import Predictor
 
 # What passes through these is as long as what is read; through all others, as what is answered.

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from regard.attention.attend import PATHS, Path
 from regard.attention.question import Question
 from regard.data.batching import Batch, Item, batches, collate, longer
-from regard.layers.multihead import MultiHeadAttention, WatchedPoint
+from regard.layers.multihead import MultiHeadAttention
+from regard.layers.watch import WatchedPoint
 from regard.look.record import record
 from regard.machine import threads
 

@@ -11,12 +11,10 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from regard.demo.story import say
+from regard.demo.story import say, show_answers
 from regard.experiment import train
 from regard.folder import write_file
-from regard.predict import Answer
 from regard.run import Run
 from regard.scoring import Scored
 from regard.training.floor import label_floors
@@ -94,7 +92,7 @@ def tell(folder: Path, console: Console) -> None:
     found = run.evaluate(folder / "test.tsv")
     console.print()
     console.print(_table(run, found, folder))
-    _show_answers(found.answers, console)
+    show_answers([answer for answer in found.answers if len(answer.words) > 2], console, "a ")
     _show_picture(run, console)
     say(
         console,
@@ -142,18 +140,6 @@ def _table(run: Run, found: Scored, folder: Path) -> Table:
         values = scores.values()
         table.add_row(name, f"{values['accuracy']:.1%}", f"{values['macro_f1']:.1%}")
     return table
-
-
-def _show_answers(answers: Sequence[Answer], console: Console) -> None:
-    """Two answers that are right and two that are wrong."""
-    column = next(iter(answers[0].columns))
-    for right, title in ((True, "right:"), (False, "wrong:")):
-        shown = [a for a in answers if (a.label == a.example.labels[column][0]) is right and len(a.words) > 2][:2]
-        say(console, f"\n{title}")
-        for answer in shown:
-            should = "" if right else f" (it is a {answer.example.labels[column][0]})"
-            text = Text.assemble("    ", " ".join(answer.words), " → ", (answer.label, "bold"), should)
-            console.print(text)
 
 
 def _show_picture(run: Run, console: Console) -> None:

@@ -9,12 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from regard.demo.story import say
+from regard.demo.story import say, show_answers
 from regard.experiment import train
 from regard.folder import write_file
-from regard.predict import Answer
 from regard.run import Run
 from regard.scoring import Scored
 from regard.training.metric import shown
@@ -144,7 +142,7 @@ def tell(folder: Path, console: Console) -> None:
     found = {part: run.evaluate(folder / f"numbers-{part}.tsv") for part in ("test", "small")}
     console.print()
     console.print(_table(run, found, folder))
-    _show_answers([answer for scored in found.values() for answer in scored.answers], console)
+    show_answers([answer for scored in found.values() for answer in scored.answers], console)
     _show_picture(run, console)
     say(
         console,
@@ -181,16 +179,6 @@ def _table(run: Run, found: dict[str, Scored], folder: Path) -> Table:
 
 def _share(texts: Sequence[str], examples: Sequence) -> float:  # type: ignore[type-arg]
     return sum(text == example.labels["digits"][0] for text, example in zip(texts, examples, strict=True)) / len(texts)
-
-
-def _show_answers(answers: Sequence[Answer], console: Console) -> None:
-    """Two answers that are right and two that are wrong."""
-    for right, title in ((True, "right:"), (False, "wrong:")):
-        shown = [a for a in answers if (a.text == a.example.labels["digits"][0]) is right][:2]
-        say(console, f"\n{title}{'' if shown else ' nowhere'}")
-        for answer in shown:
-            should = "" if right else f" (it is {answer.example.labels['digits'][0]})"
-            console.print(Text.assemble("    ", " ".join(answer.words), " → ", (answer.text, "bold"), should))
 
 
 def _show_picture(run: Run, console: Console) -> None:

@@ -14,6 +14,7 @@ from rich.text import Text
 from regard.demo.grammar import AMBIGUOUS, KEPT_BACK, Sentence, sentences
 from regard.experiment import train
 from regard.folder import write_file
+from regard.predict import Answer
 from regard.run import Run
 from regard.scoring import Scored
 from regard.training.floor import FLOORS
@@ -206,6 +207,21 @@ def _show_picture(run: Run, console: Console) -> None:
         f"{where} the one that is named.\n",
     )
     console.print(look.picture(layer, head))
+
+
+def show_answers(answers: Sequence[Answer], console: Console, article: str = "") -> None:
+    """Two answers to a whole that are right and two that are wrong. article: what stands before what it should be"""
+    for right, title in ((True, "right:"), (False, "wrong:")):
+        shown = [answer for answer in answers if (answer.label == _wanted(answer)) is right][:2]
+        say(console, f"\n{title}{'' if shown else ' nowhere'}")
+        for answer in shown:
+            should = "" if right else f" (it is {article}{_wanted(answer)})"
+            console.print(Text.assemble("    ", " ".join(answer.words), " → ", (answer.label, "bold"), should))
+
+
+def _wanted(answer: Answer) -> str | None:
+    """What stands in the data, in the first column."""
+    return next(iter(answer.example.labels.values()))[0]
 
 
 def say(console: Console, text: str) -> None:

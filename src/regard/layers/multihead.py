@@ -15,21 +15,7 @@ from regard.attention.position import NOWHERE, Position
 from regard.attention.score import ScaledDot, Score
 from regard.errors import ShapeError
 from regard.layers.cache import AttentionCache
-
-
-class WatchedPoint(nn.Module):
-    """The place where attention weights pass when somebody watches: a forward hook here sees each tile of rows, and
-    what the hook gives back is used in its place. Nobody watching, weights need not exist.
-
-    weights, output: (batch, heads, rows, keys); rows: which queries they belong to
-    """
-
-    @property
-    def watched(self) -> bool:
-        return bool(self._forward_hooks or self._forward_pre_hooks)
-
-    def forward(self, weights: Tensor, rows: slice) -> Tensor:
-        return weights
+from regard.layers.watch import WatchedPoint
 
 
 class MultiHeadAttention(nn.Module):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +15,18 @@ from regard.models.model import EncoderModel
 
 @dataclass(frozen=True)
 class Answered:
-    """The answers of one column to a batch.
+    """The answers of one column to a batch: labels or numbers (best), or texts.
 
-    best:    for each item its answers, as numbers (a text: one list of numbers)
+    best:    for each item its answers, as numbers
     certain: for each item how probable each of them is; None where there are no probabilities
-    cut:     for each item whether a text was stopped before its end
-    texts:   for each item all texts that were found, best first
+    texts:   for each item the texts that were found, best first; None where none are written
     looked:  for each of them (pieces, elements of its source), how much each piece looked at each element
     """
 
-    best: list[list[Any]]
-    certain: list[list[float]] | None
-    cut: list[bool] | None = None
-    texts: list[list[Hypothesis]] | None = None
-    looked: list[list[Tensor]] | None = None
+    best: Sequence[list[Any]] = ()
+    certain: Sequence[list[float]] | None = None
+    texts: Sequence[list[Hypothesis]] | None = None
+    looked: Sequence[list[Tensor]] | None = None
 
 
 # A batch's inputs -> the answers of each target column.

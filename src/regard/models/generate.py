@@ -13,9 +13,10 @@ from torch import Tensor
 from regard.decode.filter import Filter, Required
 from regard.decode.sample import Sampling
 from regard.decode.search import Draw, Hypothesis, Ranking, follow, search
+from regard.layers.watch import Watch, watching
 from regard.models.answering import Answered
 from regard.models.inputs import Inputs
-from regard.models.looking import Watch, cross_attention, looked_at, watching
+from regard.models.looking import cross_attention, looked_at
 from regard.models.model import EncoderDecoderModel
 
 # A text may have so many pieces for each of the source, and so many more, where nothing else is said.
@@ -59,9 +60,6 @@ class Writer:
         texts = self.search(inputs, self.count)
         return {
             self.column: Answered(
-                best=[[list(found[0].tokens)] for found in texts],
-                certain=[[math.exp(found[0].log_probability)] for found in texts],
-                cut=[found[0].cut for found in texts],
                 texts=texts,
                 looked=None if self.looking is None else self._looked(inputs, texts),
             )
@@ -180,7 +178,7 @@ class _Steps(ExitStack):
         self.forbidden = torch.tensor(forbidden, dtype=torch.long, device=self.memory.device)
         self.watch: Watch | None = None
         if watched:
-            self.watch = self.enter_context(watching(cross_attention(model)))
+            self.watch = self.enter_context(watching(cross_attention(model).weights))
 
     def __call__(self, tokens: Tensor, rows: Tensor | None, items: Tensor | None) -> Tensor:
         """(rows, pieces): log-probabilities of the next piece."""
@@ -201,7 +199,7 @@ class _Steps(ExitStack):
         of its heads; padding counts as looked at."""
         assert self.watch is not None
         # (items, beam, time), or (rows, 1, time) -> (rows, time)
-        weights = self.watch.weights.flatten(0, 1)
+        weights = self.watch.weights.mean(1).flatten(0, 1)
         lengths = self.lengths.repeat_interleave(len(weights) // len(self.lengths), 0)
         padding = torch.arange(weights.shape[1], device=weights.device) >= lengths[:, None]
         return weights.masked_fill(padding, 1.0)

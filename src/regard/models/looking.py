@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.errors import RegardError
 from regard.layers.block import DecoderBlock
 from regard.layers.multihead import MultiHeadAttention
+from regard.layers.watch import watching
 from regard.models.inputs import Inputs
 from regard.models.model import EncoderDecoderModel
-
-
-class Watch:
-    """The weights that passed when a layer ran last, as the mean of its heads."""
-
-    def __init__(self) -> None:
-        self._tiles: list[Tensor] = []
-
-    def heard(self, point: nn.Module, inputs: tuple[Tensor, slice], weights: Tensor) -> None:
-        """A forward hook: one tile of rows has passed; the first row begins anew."""
-        if not inputs[1].start:
-            self._tiles = []
-        self._tiles.append(weights.detach().mean(1))
-
-    @property
-    def weights(self) -> Tensor:
-        """(batch, queries, keys)"""
-        return torch.cat(self._tiles, 1)
 
 
 def cross_attention(model: EncoderDecoderModel, layer: int | None = None) -> MultiHeadAttention:
@@ -42,17 +24,6 @@ def cross_attention(model: EncoderDecoderModel, layer: int | None = None) -> Mul
     block = blocks[number - 1]
     assert isinstance(block, DecoderBlock)
     return block.cross_attention
-
-
-@contextmanager
-def watching(attention: MultiHeadAttention) -> Iterator[Watch]:
-    """While this is open, the weights of an attention layer can be seen."""
-    watch = Watch()
-    handle = attention.weights.register_forward_hook(watch.heard)
-    try:
-        yield watch
-    finally:
-        handle.remove()
 
 
 def looked_at(
@@ -74,11 +45,11 @@ def looked_at(
     memory, _ = model.read(inputs)
     items, written = items.to(memory.device), written.to(memory.device)
     lengths = inputs["lengths"][items]
-    with watching(cross_attention(model, layer)) as watch:
+    with watching(cross_attention(model, layer).weights) as watch:
         real = torch.arange(written.shape[1], device=memory.device) < torch.tensor(
             [1 + len(pieces) for _, pieces in texts], device=memory.device
         ).unsqueeze(1)
         mask = model.input.mask({"lengths": lengths})
         model.decoder(model.written(written), memory[items], memory_mask=mask, real=real)
-    rows = zip(watch.weights.cpu(), texts, lengths.tolist(), strict=True)
+    rows = zip(watch.weights.mean(1).cpu(), texts, lengths.tolist(), strict=True)
     return [weights[: len(pieces), :length] for weights, (_, pieces), length in rows]

@@ -217,9 +217,7 @@ class ClassesHead(Head):
 
     def __init__(self, width: int, classes: int) -> None:
         super().__init__()
-        self.project = nn.Linear(width, classes)
-        nn.init.xavier_uniform_(self.project.weight)
-        nn.init.zeros_(self.project.bias)
+        self.project = _linear(width, classes)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (batch, 1, width); output: (batch, 1, classes)"""
