@@ -6,7 +6,8 @@ import small
 from regard.build import ENCODERS, build, learn
 from regard.data.example import Example, Place
 from regard.errors import RecipeError
-from regard.matching import TOLERANCE, matched, parameters, with_encoder
+from regard.matching import TIME_TOLERANCE, TOLERANCE, by_parameters, by_time, parameters, with_encoder
+from regard.matching import matched as matched_by
 from regard.recipe import recipe_from
 
 EXAMPLES = small.examples(37)
@@ -21,6 +22,10 @@ def size(made, examples=EXAMPLES, column=small.COLUMN):
     tokenizer, targets = learn(made, examples, (column,))
     model = build(made, tokenizer, targets).model
     return tokenizer, targets, sum(parameter.numel() for parameter in model.parameters())
+
+
+def matched(given, encoder, wanted, tokenizer, targets):
+    return matched_by(given, encoder, wanted, by_parameters(tokenizer, targets, []))
 
 
 def test_parameters_are_counted_without_making_them():
@@ -78,3 +83,20 @@ def test_a_size_that_no_width_gives_is_refused():
         RecipeError, match="no width gives a network with the encoder recurrent about 7 parameters; the nea"
     ):
         matched(given, "recurrent", 7, tokenizer, targets)
+
+
+def test_an_encoder_can_be_as_wide_as_takes_as_long(monkeypatch):
+    """The clock is planted: an update takes as long as the network's parameters say, the more the longer."""
+    given = recipe(model={"width": 32})
+    tokenizer, targets, _ = size(given)
+    pace = by_time(tokenizer, targets, EXAMPLES)
+    assert pace.of(given) > 0  # the true clock
+    monkeypatch.setattr("regard.matching.seconds", lambda recipe, *given: parameters(recipe, *given[:2]) / 1e6)
+    wanted = pace.of(given)
+    for encoder in ENCODERS:
+        other = matched_by(given, encoder, wanted, pace)
+        assert abs(pace.of(other) - wanted) <= TIME_TOLERANCE * wanted
+    with pytest.raises(
+        RecipeError, match=r"no width gives a network with the encoder recurrent about 0\.0000 s an update"
+    ):
+        matched_by(given, "recurrent", 1e-9, pace)

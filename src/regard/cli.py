@@ -289,6 +289,10 @@ def study(
         str, typer.Option("--encoder", help="As in model.encoder; --long-range also rnn, lstm, gru, truncated.")
     ] = "",
     sizes: Annotated[str, typer.Option("--sizes", help="Numbers of examples, as in 100,300,all.")] = "",
+    match: Annotated[
+        str | None,
+        typer.Option("--match", help="What encoders have alike: parameters or time; their width if not given."),
+    ] = None,
     without: Annotated[
         str, typer.Option("--without", help="Parts to take out: residual,norm,positions,scale,heads.")
     ] = "",
@@ -315,6 +319,7 @@ def study(
         recipe=recipe,
         overrides=overrides or (),
         long_range=long_range,
+        match=match,
         seeds=seeds,
         minutes=minutes,
         folder=folder,

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from regard.build import build
+from regard.data.batching import collate, plan
+from regard.data.example import Example
 from regard.data.target import Target
 from regard.data.tokenizer import Tokenizer
 from regard.errors import RecipeError
 from regard.recipe import recipe_from
 from regard.recipe.faults import unused
 from regard.recipe.settings import Recipe
+from regard.training.objective import summed_loss
 
-# How far the number of parameters may be off.
-TOLERANCE = 0.03
+# How far the number of parameters may be off, and how far the time, which is never the same twice.
+TOLERANCE, TIME_TOLERANCE = 0.03, 0.1
+
+# Of so many updates the fastest is an update's time: whatever else the machine does only makes it longer.
+_UPDATES = 5
+
+
+@dataclass(frozen=True)
+class Size:
+    """What networks are to have alike.
+
+    of:        a recipe's size, which grows with the width
+    unit:      what it is counted in, as text to put a number into
+    tolerance: how far it may be off, as a share
+    """
+
+    of: Callable[[Recipe], float]
+    unit: str
+    tolerance: float
 
 
 def parameters(recipe: Recipe, tokenizer: Tokenizer, targets: Mapping[str, Target]) -> int:
@@ -26,8 +48,34 @@ def parameters(recipe: Recipe, tokenizer: Tokenizer, targets: Mapping[str, Targe
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def matched(recipe: Recipe, encoder: str, count: int, tokenizer: Tokenizer, targets: Mapping[str, Target]) -> Recipe:
-    """The recipe with another encoder, as wide as makes its network have about so many parameters.
+def seconds(recipe: Recipe, tokenizer: Tokenizer, targets: Mapping[str, Target], examples: Sequence[Example]) -> float:
+    """How long an update takes from a batch of the recipe's size, of examples that are as long as most."""
+    predictor = build(recipe, tokenizer, targets)
+    model = predictor.model.train()
+    items = [predictor.item(example) for example in examples]
+    batches = plan([item.size for item in items], recipe.train.batch_tokens)
+    batch = collate(items, batches[len(batches) // 2])
+
+    def update() -> float:
+        started = time.perf_counter()
+        summed_loss(model.output, model(batch.inputs), batch, recipe.train.label_smoothing).backward()
+        return time.perf_counter() - started
+
+    return min(update() for _ in range(_UPDATES))
+
+
+def by_parameters(tokenizer: Tokenizer, targets: Mapping[str, Target], examples: Sequence[Example]) -> Size:
+    """Networks that learn about as many numbers."""
+    return Size(lambda recipe: parameters(recipe, tokenizer, targets), "{:,.0f} parameters", TOLERANCE)
+
+
+def by_time(tokenizer: Tokenizer, targets: Mapping[str, Target], examples: Sequence[Example]) -> Size:
+    """Networks whose updates take about as long, here and now."""
+    return Size(lambda recipe: seconds(recipe, tokenizer, targets, examples), "{:.4f} s an update", TIME_TOLERANCE)
+
+
+def matched(recipe: Recipe, encoder: str, wanted: float, size: Size) -> Recipe:
+    """The recipe with another encoder, as wide as makes its network have about the wanted size.
 
     The width stays a multiple of what it must be a multiple of, and the width inside the feed-forward part grows with
     it. Where such widths are too far apart, that inner width makes up for the rest. Settings that the encoder does not
@@ -35,18 +83,14 @@ def matched(recipe: Recipe, encoder: str, count: int, tokenizer: Tokenizer, targ
     """
     given = with_encoder(recipe, encoder)
     step = _width_step(given)
-
-    def size(changed: Recipe) -> int:
-        return parameters(changed, tokenizer, targets)
-
-    found = _nearest(lambda number: _as_wide(given, number * step), size, count)
-    if abs(size(found) - count) > TOLERANCE * count:
+    found, has = _nearest(lambda number: _as_wide(given, number * step), size.of, wanted)
+    if abs(has - wanted) > size.tolerance * wanted:
         wide = found
-        found = _nearest(lambda inner: _changed(wide, inner=inner), size, count)
-    if abs(size(found) - count) > TOLERANCE * count:
+        found, has = _nearest(lambda inner: _changed(wide, inner=inner), size.of, wanted)
+    if abs(has - wanted) > size.tolerance * wanted:
         raise RecipeError(
-            f"no width gives a network with the encoder {encoder} about {count:,} parameters; the nearest has "
-            f"{size(found):,}, {found.model.width} wide"
+            f"no width gives a network with the encoder {encoder} about {size.unit.format(wanted)}; the nearest has "
+            f"{size.unit.format(has)}, {found.model.width} wide"
         )
     return found
 
@@ -91,14 +135,29 @@ def _changed(recipe: Recipe, **changes: Any) -> Recipe:
     return recipe.model_copy(update={"model": recipe.model.model_copy(update=changes)})
 
 
-def _nearest(make: Callable[[int], Recipe], size: Callable[[Recipe], int], count: int) -> Recipe:
-    """Of the recipes that are made from 2, 3, 4 …, ever larger, the one whose size is nearest to the count."""
+def _nearest(make: Callable[[int], Recipe], size: Callable[[Recipe], float], wanted: float) -> tuple[Recipe, float]:
+    """Of the recipes that are made from 2, 3, 4 …, ever larger, the one whose size is nearest, and its size."""
+    sizes: dict[int, float] = {}
+
+    def of(number: int) -> float:
+        if number not in sizes:
+            sizes[number] = size(make(number))
+        return sizes[number]
+
     high = 2
-    while size(make(high)) < count:
+    while of(high) < wanted:
         high *= 2
     low = high // 2
     # make(low) is too small, or 1, and make(high) is large enough.
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if size(make(middle)) < count else (low, middle)
-    return min((make(number) for number in (low, high) if number > 1), key=lambda made: abs(size(made) - count))
+        low, high = (middle, high) if of(middle) < wanted else (low, middle)
+    nearest = min((number for number in (low, high) if number > 1), key=lambda number: abs(of(number) - wanted))
+    return make(nearest), of(nearest)
+
+
+# What networks can have alike; each takes what train teaches before training.
+SIZES: dict[str, Callable[[Tokenizer, Mapping[str, Target], Sequence[Example]], Size]] = {
+    "parameters": by_parameters,
+    "time": by_time,
+}

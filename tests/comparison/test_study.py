@@ -8,9 +8,11 @@ import small
 from test_cli import regard
 
 import regard as package
+from regard.comparison.alike import MATCHED
 from regard.comparison.paired import paired
 from regard.comparison.study import study, together
 from regard.errors import RegardError
+from regard.matching import TOLERANCE
 
 WORDS = (
     "study",
@@ -114,6 +116,26 @@ def test_another_recipe_in_the_same_folder_is_refused(done):
     folder, _ = done
     found = regard(*WORDS, "model.depth=2", folder=folder)
     assert found.status == 2 and "model.depth was 1 and is now 2" in found.err and "with --folder" in found.err
+
+
+def test_encoders_are_as_large_as_the_recipe_s_own_and_stay_so(done, tmp_path):
+    folder, _ = done
+    asked = (*WORDS[:7], "--seeds", "1", "--folder", str(tmp_path))  # both encoders, and 11 of the examples
+    asked = tuple("11" if word == "11,all" else word for word in asked)
+    found = regard(*asked, "--match", "parameters", folder=folder)
+    assert found.status == 0, found.err
+    attention, pointwise = (int(line.split("\t")[6]) for line in found.out.splitlines()[2:4])
+    assert abs(pointwise - attention) <= TOLERANCE * attention + 100  # the vocabulary of 11 sentences is smaller
+    assert "pointwise is " in found.err and " wide, " in found.err
+    kept = (tmp_path / MATCHED).read_text()
+    assert regard(*asked, "--match", "parameters", folder=folder).out == found.out
+    assert (tmp_path / MATCHED).read_text() == kept
+    other = regard(*asked, "--match", "time", folder=folder)
+    assert other.status == 2 and f"{tmp_path} was begun with --match parameters; name another folder" in other.err
+    none = regard(*asked[:-1], str(tmp_path / "other"), "--match", "width", folder=folder)
+    assert none.status == 2 and "unknown --match width; known: parameters, time" in none.err
+    ablated = regard("study", "small.toml", "--without", "norm", "--match", "time", folder=folder)
+    assert ablated.status == 2 and "--match cannot be used with a study with --without" in ablated.err
 
 
 def test_no_seed_is_refused(done):

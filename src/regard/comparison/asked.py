@@ -29,6 +29,7 @@ class Asked:
     depths: Sequence[str] = ()
     long_range: bool = False
     distances: Sequence[str] = ()
+    match: str | None = None
     seeds: int | None = None
     minutes: float | None = None
     folder: Path | None = None
@@ -60,6 +61,7 @@ def _study(asked: Asked, talk: Talk) -> Told:
         asked.encoders or ["attention"],
         asked.sizes or [ALL],
         SEEDS if asked.seeds is None else asked.seeds,
+        match=asked.match,
         overrides=parse_overrides(asked.overrides),
         minutes=asked.minutes,
         folder=asked.folder,
@@ -71,7 +73,10 @@ def _study(asked: Asked, talk: Talk) -> Told:
 def _ablation(asked: Asked, talk: Talk) -> Told:
     _refuse(
         "a study with --without",
-        {"--encoder": asked.encoders, "--sizes": asked.sizes, "--distances": asked.distances},
+        {
+            **{"--encoder": asked.encoders, "--sizes": asked.sizes, "--match": asked.match},
+            "--distances": asked.distances,
+        },
     )
     assert asked.recipe is not None
     found = ablation(
@@ -88,7 +93,10 @@ def _ablation(asked: Asked, talk: Talk) -> Told:
 
 
 def _long_range(asked: Asked, talk: Talk) -> Told:
-    others = {"a recipe": asked.recipe, "--sizes": asked.sizes, "--without": asked.without, "--depths": asked.depths}
+    others = {
+        **{"a recipe": asked.recipe, "--sizes": asked.sizes, "--match": asked.match},
+        **{"--without": asked.without, "--depths": asked.depths},
+    }
     _refuse("--long-range, which makes its own task", others)
     found = long_range(
         asked.encoders or list(ENCODERS),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from regard.comparison import SEED, TRIALS
+from regard.comparison.alike import alike
 from regard.comparison.both import both, counted, every_score
 from regard.comparison.cells import check_bounds, in_turn
 from regard.comparison.grid import Cell, as_it_stands, cells, examples_of, recipes_of, sizes_of
@@ -73,6 +74,7 @@ def study(
     sizes: Sequence[str],
     seeds: int,
     *,
+    match: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     minutes: float | None = None,
     folder: str | Path | None = None,
@@ -81,6 +83,8 @@ def study(
     """Train each encoder with each number of examples from each of so many seeds, and hold them against each other.
 
     sizes:   numbers of examples, as text, or "all"
+    match:   what their networks have alike: "parameters" or an update's "time", as with the recipe's own encoder;
+             where it is not given, their widths
     minutes: how long all may take; what is left then is trained when the study is asked for again
     folder:  where the runs lie; studies/<the recipe's name> where it is not given
     """
@@ -94,6 +98,8 @@ def study(
     for sentence in said:
         talk.say(sentence)
     place = STUDIES / Path(recipe).stem if folder is None else Path(folder)
+    if match is not None:
+        recipes = alike(plain, recipes, corpus, match, place, talk)
 
     def work(cell: Cell, of: Path, talk: Talk) -> Trained:
         return trained_cell(cell, recipes[cell.encoder], corpus, of, talk)
