@@ -18,8 +18,9 @@ from regard.errors import ShapeError
 # Sees some rows of weights, (batch, heads, rows, keys), and which rows; what it gives back is used in their place.
 Watch = Callable[[Tensor, slice], Tensor]
 
-# A watched tile holds at most so many weights (16 MB in single precision), so that long inputs can be watched.
-TILE_WEIGHTS = 2**22
+# A watched tile holds at most so many weights (4 MB in single precision), so that long inputs can be watched. Larger
+# tiles leave the processor's cache, smaller ones are many: both take longer (bench/attention.py, weights_too).
+TILE_WEIGHTS = 2**20
 
 
 @dataclass(frozen=True)
