@@ -12,7 +12,8 @@ REPEATS, UPDATES = 3, 60
 TRAIN = """
 import sys, time
 import torch
-from regard.build import build, learn_targets, learn_tokenizer
+from regard.build import build, learn_targets
+from regard.inputs import learn_tokenizer
 from regard.data.batching import collate, plan
 from regard.data.example import Example
 from regard.demo.grammar import sentences

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import regard
-from regard.build import build, learn_targets, learn_tokenizer
+from regard.build import build, learn_targets
 from regard.data.columns import Columns
 from regard.data.example import Example
 from regard.data.lines import read_lines
@@ -36,6 +36,7 @@ from regard.folder import (
     unique_tensors,
     write_file,
 )
+from regard.inputs import learn_tokenizer
 from regard.predict import Predictor
 from regard.recipe import Recipe, recipe_from
 from regard.run import load

@@ -13,8 +13,9 @@ from sharp import sharpen
 
 import regard
 from regard.attention.position import sinusoids
-from regard.build import build, learn_targets, learn_tokenizer
+from regard.build import build, learn_targets
 from regard.data.example import Example
+from regard.inputs import learn_tokenizer
 from regard.layers import Encoder
 from regard.layers.multihead import MultiHeadAttention
 from regard.look.record import record

@@ -11,7 +11,7 @@ import regard as package
 from regard.build import build, learn
 from regard.data.batching import collate
 from regard.data.example import Example
-from regard.data.tokenizer import Encoded
+from regard.data.tokenizer import EncodedText
 from regard.data.vocabulary import SEPARATOR
 from regard.errors import RecipeError
 from regard.models.inputs import MarkedInput
@@ -42,7 +42,7 @@ def write(folder, **parts):
 def test_marks_are_at_the_words_of_both_texts_whatever_their_case():
     words = ("The", "cat", "sat", "cat", SEPARATOR, "a", "Cat", "the", SEPARATOR, "dog")
     assert shared_words(words) == (1, 1, 0, 1, 0, 0, 1, 1, 0, 0)
-    assert texts_of(words, Encoded()) == (0, 0, 0, 0, -1, 1, 1, 1, -1, 2)
+    assert texts_of(words, EncodedText()) == (0, 0, 0, 0, -1, 1, 1, 1, -1, 2)
 
 
 def test_a_word_that_comes_twice_in_one_text_is_not_shared():
@@ -51,7 +51,7 @@ def test_a_word_that_comes_twice_in_one_text_is_not_shared():
 
 
 def test_pieces_belong_to_the_text_of_their_word():
-    encoded = Encoded(pieces=(5, 6, 7, 8), word_of_piece=(0, 0, 1, 2))
+    encoded = EncodedText(pieces=(5, 6, 7, 8), word_of_piece=(0, 0, 1, 2))
     assert texts_of(("ab", SEPARATOR, "c"), encoded) == (0, 0, -1, 1)
 
 

@@ -15,14 +15,17 @@ from regard.build import DECODERS, ENCODERS
 from regard.data.dividing import DIVISIONS
 from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
+from regard.data.signal.kinds import SIGNALS
 from regard.data.text import SPLITS
 from regard.data.tokenizer import TOKENIZERS, WordCharacterTokenizer
 from regard.decode.search import LENGTH_NORMS
+from regard.inputs import INPUTS
 from regard.layers import ACTIVATIONS, CELLS, DILATIONS, DIRECTIONS, NORMS, QUERY_KEY_NORMS
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
 from regard.models.gather import POOLINGS
 from regard.recipe import NAMES
+from regard.recipe.settings import FORMATS
 from regard.training.metric import METRICS
 from regard.training.objective import CLASS_WEIGHTS
 from regard.training.schedule import SCHEDULES
@@ -39,7 +42,8 @@ ROWS = (
     ("written",),
     ("predict", "machine"),
     ("look", "training", "writing"),
-    ("build", "corpus"),
+    ("inputs", "corpus"),
+    ("build",),
     ("folder", "scoring", "matching"),
     ("run", "init", "doctor", "runs", "results"),
     ("certificate",),
@@ -51,7 +55,8 @@ ROWS = (
 ROW_OF = {part: number for number, row in enumerate(ROWS) for part in row}
 
 TABLES = {
-    "data.format": ["guess", *READERS],
+    "data.format": {"guess", *READERS, *(name for kind in SIGNALS.values() for name in kind.readers)},
+    "input.kind": INPUTS,
     "input.tokens": TOKENIZERS,
     "input.split": SPLITS,
     # What is read as words and their letters cannot be written.
@@ -128,6 +133,12 @@ def test_attention_knows_only_torch():
 @pytest.mark.parametrize("setting", TABLES)
 def test_the_names_of_a_setting_are_the_keys_of_its_table(setting):
     assert set(NAMES[setting]) == set(TABLES[setting])
+
+
+def test_the_formats_of_each_kind_of_input_are_its_readers():
+    wanted = {"text": set(READERS), **{name: set(kind.readers) for name, kind in SIGNALS.items()}}
+    assert {name: set(formats) for name, formats in FORMATS.items()} == wanted
+    assert set(SIGNALS) == set(INPUTS) - {"text"}
 
 
 def test_every_setting_with_names_is_held_against_something():

@@ -14,9 +14,10 @@ from sharp import sharpen
 from test_cli import regard
 
 import regard as package
-from regard.build import build, learn_targets, learn_tokenizer
+from regard.build import build, learn_targets
 from regard.data.example import Example
 from regard.errors import DataError
+from regard.inputs import learn_tokenizer
 from regard.models.gather import POOLINGS
 from regard.models.inputs import InputPart
 from regard.recipe import recipe_from

@@ -14,10 +14,12 @@ from regard.attention.normalizer import NORMALIZERS, Normalizer
 from regard.attention.position import POSITIONS, Position, Sizes
 from regard.attention.score import SCORES, Score
 from regard.data.example import Example
+from regard.data.kind import InputKind
 from regard.data.labels import SCHEMES, Labels, check_scheme
-from regard.data.target import Classes, Numbers, Target, Texts, written_words
-from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
+from regard.data.target import Classes, Numbers, Target, Texts
+from regard.data.tokenizer import TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.errors import FolderError
+from regard.inputs import input_part, learn_input, written_texts
 from regard.layers import (
     DILATIONS,
     NORMS,
@@ -39,17 +41,7 @@ from regard.layers import (
 )
 from regard.models.answering import best_of_each
 from regard.models.gather import POOLINGS, Compared, EachWord, Together
-from regard.models.inputs import (
-    Affixes,
-    Embedding,
-    InputPart,
-    LetterPatterns,
-    MarkedInput,
-    PieceInput,
-    ScaledEmbedding,
-    WordCharacterInput,
-    WordInput,
-)
+from regard.models.inputs import MarkedInput, ScaledEmbedding, WordInput
 from regard.models.model import EncoderDecoderModel, EncoderModel
 from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedProjection
 from regard.predict import Predictor
@@ -57,38 +49,22 @@ from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, ModelSettings, Rec
 from regard.writing import writer
 
 
-def learn(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> tuple[Tokenizer, dict[str, Target]]:
+def learn(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> tuple[InputKind, dict[str, Target]]:
     """What the training examples teach before training: the vocabulary, and what each target column holds."""
-    tokenizer = learn_tokenizer(recipe, examples)
+    tokenizer = learn_input(recipe, examples)
     if recipe.task.kind == "seq2seq":
         return tokenizer, {column: learn_texts(recipe, examples, tokenizer) for column in columns}
     return tokenizer, learn_targets(recipe, examples, columns)
 
 
-def learn_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Tokenizer:
-    """The vocabulary of the training examples."""
-    given = recipe.input
-    settings = TokenizerSettings(given.size, given.minimum_count, given.lowercase, given.normalize)
-    texts = [example.words for example in examples]
-    if recipe.task.kind == "seq2seq" and recipe.output.share == "all":
-        texts += _written(recipe, examples)
-    tokenizer: Tokenizer = TOKENIZERS[given.tokens].learn(texts, settings)
-    return tokenizer
-
-
-def _written(recipe: Recipe, examples: Sequence[Example]) -> list[tuple[str, ...]]:
-    """The texts that are to be written, as a tokenizer learns from them."""
-    texts = (text for example in examples for (text,) in example.labels.values() if text is not None)
-    return [written_words(recipe.output.tokens, text) for text in texts]
-
-
-def learn_texts(recipe: Recipe, examples: Sequence[Example], source: Tokenizer) -> Texts:
+def learn_texts(recipe: Recipe, examples: Sequence[Example], source: InputKind) -> Texts:
     """What texts are written in: pieces of their own, or those of the source where all are shared."""
     given = recipe.output
     if given.share == "all":
+        assert isinstance(source, Tokenizer)
         return Texts(source)
     settings = TokenizerSettings(given.size, given.minimum_count, False, given.normalize)
-    return Texts(TOKENIZERS[given.tokens].learn(_written(recipe, examples), settings))
+    return Texts(TOKENIZERS[given.tokens].learn(written_texts(recipe, examples), settings))
 
 
 def learn_targets(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> dict[str, Target]:
@@ -104,7 +80,7 @@ def learn_targets(recipe: Recipe, examples: Sequence[Example], columns: Sequence
 
 
 def build(
-    recipe: Recipe, tokenizer: Tokenizer, targets: Mapping[str, Target], *, code: Path | None = None
+    recipe: Recipe, tokenizer: InputKind, targets: Mapping[str, Target], *, code: Path | None = None
 ) -> Predictor:
     """The model that the recipe describes, with first weights drawn from the recipe's seed.
 
@@ -122,7 +98,7 @@ def build(
             return Predictor(
                 writing, tokenizer, targets, answering, budget, whole, copying=recipe.decode.unknown == "copy"
             )
-        input, encoder = _input(recipe, tokenizer), ENCODERS[recipe.model.encoder](recipe.model, code)
+        input, encoder = input_part(recipe, tokenizer), ENCODERS[recipe.model.encoder](recipe.model, code)
         gather = _gather(recipe)
         heads = [_head(recipe, target, gather.width) for target in targets.values()]
         output = Heads(list(targets), heads, dropout=recipe.model.dropout)
@@ -140,14 +116,14 @@ def _gather(recipe: Recipe) -> EachWord | Together | Compared:
 
 
 def _encoder_decoder(
-    recipe: Recipe, tokenizer: Tokenizer, column: str, texts: Texts, code: Path | None
+    recipe: Recipe, tokenizer: InputKind, column: str, texts: Texts, code: Path | None
 ) -> EncoderDecoderModel:
     settings, share = recipe.model, recipe.output.share
     written = ScaledEmbedding(texts.start + 1, settings.width)
     table = written.table if share == "all" else None
     tied = None if share == "none" else TiedProjection(written.table, texts.end + 1)
     return EncoderDecoderModel(
-        input=_input(recipe, tokenizer, table),
+        input=input_part(recipe, tokenizer, table),
         encoder=ENCODERS[settings.encoder](settings, code),
         written=written,
         decoder=_decoder(settings, code),
@@ -171,24 +147,6 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
         norm=_last_norm(model),
         dropout=model.dropout,
     )
-
-
-def _input(recipe: Recipe, tokenizer: Tokenizer, table: nn.Embedding | None = None) -> InputPart:
-    """table: vectors of pieces that are shared with what is written"""
-    read = _read(recipe, tokenizer, table)
-    return MarkedInput(read, recipe.model.width) if recipe.input.shared_words else read
-
-
-def _read(recipe: Recipe, tokenizer: Tokenizer, table: nn.Embedding | None) -> InputPart:
-    given, width, sizes = recipe.input, recipe.model.width, tokenizer.sizes()
-    if "pieces" in sizes:
-        return PieceInput(ScaledEmbedding(sizes["pieces"], width, dropout=given.dropout, table=table))
-    words = Embedding(sizes["words"], given.word_width, dropout=given.dropout)
-    if "characters" not in sizes:
-        return WordInput(words, given.word_width, width, dropout=recipe.model.dropout)
-    letters = LetterPatterns(sizes["characters"], given.character_width, given.filters)
-    affixes = Affixes(sizes["affixes"], len(SHAPES) + 1, given.character_width)
-    return WordCharacterInput(words, letters, affixes, given.word_width, width, dropout=recipe.model.dropout)
 
 
 def _attention_encoder(model: ModelSettings, code: Path | None) -> nn.Module:

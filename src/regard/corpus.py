@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from regard.data.conllu import COLUMNS
 from regard.data.dividing import ASIDE, divide
-from regard.data.example import Example, Place
+from regard.data.example import Example, Place, values_of
 from regard.data.labels import first_wrong
 from regard.data.lines import digest
 from regard.data.parallel import Parallel
@@ -27,19 +29,24 @@ from regard.data.reading import (
     table_reader_for,
 )
 from regard.data.scheme import converted
+from regard.data.signal.kinds import SIGNALS
+from regard.data.signal.reader import SignalReader, Wanted, steps
 from regard.data.table import Split
 from regard.data.target import number, parted
 from regard.data.text import SPLITS
-from regard.errors import DataError
+from regard.errors import DataError, choose
 from regard.recipe.settings import WHOLE_TASKS, Recipe
 
 Say = Callable[[str], None]
 
 # A user's own example: words and labels, or for one answer to the whole a text (or words) and a class or number.
-Pair = Example | tuple[str | Sequence[str], Any]
+Pair = Example | tuple[str | Sequence[str] | np.ndarray, Any]
 Pairs = Sequence[Pair]
 
 PARTS = ("train", "dev", "test")
+
+# Where not one answer is given for the whole.
+ANSWERS = {"label": "each"}
 
 # The one column of data that is given as pairs.
 PAIRS_COLUMN = "label"
@@ -179,7 +186,7 @@ def reader_of(
     target: Sequence[str] = (),
     grouped: bool = False,
     predicting: bool = False,
-) -> Reader:
+) -> Reader | SignalReader:
     """How a recipe's kind of file is read.
 
     format: another one than the recipe's; target: the columns to answer, where the recipe does not name them
@@ -187,6 +194,8 @@ def reader_of(
     """
     data = recipe.data
     format = data.format if format is None else format
+    if recipe.input.kind in SIGNALS:
+        return _signal_reader(recipe, path, format, predicting)
     columns = tuple(data.target) or tuple(target)
     if recipe.task.kind in WHOLE_TASKS:
         return table_reader_for(
@@ -212,18 +221,40 @@ def reader_of(
     )
 
 
+def _signal_reader(recipe: Recipe, path: str | Path, format: str, predicting: bool) -> SignalReader:
+    """How a file of signals is read."""
+    data, kind = recipe.data, SIGNALS[recipe.input.kind]
+    wanted = Wanted(
+        answers=ANSWERS.get(recipe.task.kind, "whole"),
+        source=data.source,
+        target=data.target,
+        header=data.header,
+        predicting=predicting,
+        encoding_errors=data.encoding_errors,
+    )
+    format = kind.guess(path) if format == "guess" else format
+    return choose(kind.readers, format, f"data.format of {recipe.input.kind}")(wanted)
+
+
+def guess(recipe: Recipe, path: str | Path) -> str:
+    """The format of a file, by its contents."""
+    if recipe.input.kind in SIGNALS:
+        return SIGNALS[recipe.input.kind].guess(path)
+    by_contents = guess_table if recipe.task.kind in WHOLE_TASKS else guess_format
+    return by_contents(path, recipe.data.encoding_errors)
+
+
 def settled(recipe: Recipe) -> Recipe:
     """The recipe with the format that its files have, where it was to be guessed: what is trained on one machine is
     asked on another, without those files."""
     data = recipe.data
-    if data.format != "guess" or not Path(data.train[0]).is_file():
+    if data.format != "guess" or not Path(data.train[0]).exists():
         return recipe
-    guess = guess_table if recipe.task.kind in WHOLE_TASKS else guess_format
-    found = guess(data.train[0], data.encoding_errors)
+    found = guess(recipe, data.train[0])
     if found == "text":  # reading it will say what is wrong
         return recipe
     for path in (*data.train, *data.dev, *data.test):
-        other = guess(path, data.encoding_errors) if Path(path).is_file() else found
+        other = guess(recipe, path) if Path(path).exists() else found
         if other not in (found, "text"):
             raise DataError(
                 f"{path} looks like {other}, but {data.train[0]} like {found}; give files of one format, or say with "
@@ -266,8 +297,17 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
         for part in PARTS
     }
     columns = tuple(parts["train"][0].labels)
-    digests = {part: hashlib.sha256(repr(examples).encode()).hexdigest() for part, examples in parts.items()}
+    digests = {part: _digest(examples) for part, examples in parts.items()}
     return _split(recipe, parts, columns, digests, say)
+
+
+def _digest(examples: Sequence[Example]) -> str:
+    """By what examples are known again."""
+    found = hashlib.sha256(repr(examples).encode())
+    for example in examples:
+        if example.signal is not None:
+            found.update(np.ascontiguousarray(values_of(example.signal)).tobytes())
+    return found.hexdigest()
 
 
 def _example(pair: Pair, part: str, place: int, split: Split | None, separator: str | None) -> Example:
@@ -275,6 +315,8 @@ def _example(pair: Pair, part: str, place: int, split: Split | None, separator: 
     if isinstance(pair, Example):
         return pair
     words, labels = pair
+    if isinstance(words, np.ndarray):
+        return _of_signal(words, labels, Place(part, place), separator, whole=split is not None)
     if split is not None:
         words = split(words) if isinstance(words, str) else tuple(words)
         if separator is not None and isinstance(labels, list | tuple | set | frozenset):
@@ -284,6 +326,18 @@ def _example(pair: Pair, part: str, place: int, split: Split | None, separator: 
     if len(words) != len(labels):
         raise DataError(f"data[{part!r}], item {place}: {len(words)} words and {len(labels)} labels")
     return Example(tuple(words), {PAIRS_COLUMN: tuple(labels)}, Place(part, place))
+
+
+def _of_signal(signal: np.ndarray, labels: Any, place: Place, separator: str | None, *, whole: bool) -> Example:
+    """A user's own array, with one answer for the whole or one for each step."""
+    if not whole:
+        if len(signal) != len(labels):
+            raise DataError(f"{place}: {len(signal)} steps and {len(labels)} labels")
+        return Example(steps(len(signal)), {PAIRS_COLUMN: tuple(labels)}, place, signal=signal)
+    if separator is not None and isinstance(labels, list | tuple | set | frozenset):
+        labels = separator.join(map(str, labels))
+    value = None if labels is None else str(labels)
+    return Example((str(place),), {PAIRS_COLUMN: (value,)}, place, whole=True, signal=signal)
 
 
 def _split(

@@ -31,6 +31,7 @@ from regard.folder import (
     save_tensors,
     write_file,
 )
+from regard.inputs import draws_of
 from regard.machine import environment, keep_memory, threads
 from regard.predict import Predictor
 from regard.recipe.read import read_recipe, recipe_from
@@ -164,7 +165,8 @@ class _Training:
         for part, examples in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
             if examples:
                 words = sum(len(example.words) for example in examples)
-                self.talk.say(f"{part:>5}  {len(examples):,} items, {words:,} words")
+                counted = "" if examples[0].signal is not None else f", {words:,} words"
+                self.talk.say(f"{part:>5}  {len(examples):,} items{counted}")
 
     # The parts
 
@@ -191,7 +193,7 @@ class _Training:
         places = [str(example.place) for example in self.corpus.train]
         self._describe_model(device, [item.size for item in items])
         # Nothing is learnt of an item without words, nor of one whose text is not known.
-        keep = [n for n, item in enumerate(items) if item.words and (item.written or not predictor.writes)]
+        keep = [n for n, item in enumerate(items) if item.length and (item.written or not predictor.writes)]
         output, weights = predictor.model.output, self.recipe.train.class_weights
         if weights != "none":
             weigh_labels(output, predictor.targets, [self.corpus.train[number] for number in keep], weights)
@@ -207,6 +209,7 @@ class _Training:
             place=lambda item: places[keep[item]],
             talk=Several(self.talk, _Listener(self)),
             weight=lambda batches: summed_weights(output, batches),
+            draws=draws_of(self.recipe),
         )
 
     def _describe_model(self, device: torch.device, lengths: Sequence[int]) -> None:

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from regard.build import build
 from regard.data.lines import digest
+from regard.data.signal.kinds import input_from_json, input_to_json
 from regard.data.target import Target, target_from
-from regard.data.tokenizer import tokenizer_from_json, tokenizer_to_json
 from regard.errors import DataError, FolderError, RecipeError
 from regard.predict import Predictor
 from regard.recipe.read import recipe_from
@@ -120,7 +120,7 @@ def save_model(folder: Path, predictor: Predictor, recipe: Recipe, *, code: Path
     save_tensors(folder / WEIGHTS, unique_tensors(predictor.model))
     head = tomlkit.dumps({"regard": {"format": FORMAT_VERSION, "code": _digests(recipe, code)}})
     (folder / RECIPE).write_text(f"{head}\n{resolved(recipe)}", encoding="utf-8")
-    (folder / TOKENIZER).write_text(tokenizer_to_json(predictor.tokenizer), encoding="utf-8")
+    (folder / TOKENIZER).write_text(input_to_json(predictor.tokenizer), encoding="utf-8")
     targets = {column: target.saved() for column, target in predictor.targets.items()}
     (folder / LABELS).write_text(json.dumps(targets, ensure_ascii=False), encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
@@ -166,7 +166,7 @@ def load_model(folder: Path, *, trust_code: bool = False, own: Path | None = Non
     recipe, digests = _read_recipe(folder)
     needed = {**dict.fromkeys(_own_paths(recipe), ""), **digests}
     code = _trusted(folder, needed, trust_code) if own is None else _same(folder, needed, own)
-    tokenizer = tokenizer_from_json(_read(folder / TOKENIZER), str(folder / TOKENIZER))
+    tokenizer = input_from_json(_read(folder / TOKENIZER), str(folder / TOKENIZER))
     targets = _targets(folder / LABELS)
     predictor = build(recipe, tokenizer, targets, code=code)
     load_weights(predictor.model, folder / WEIGHTS)

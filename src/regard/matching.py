@@ -12,8 +12,8 @@ import torch
 from regard.build import build
 from regard.data.batching import collate, plan
 from regard.data.example import Example
+from regard.data.kind import InputKind
 from regard.data.target import Target
-from regard.data.tokenizer import Tokenizer
 from regard.errors import RecipeError
 from regard.recipe import recipe_from
 from regard.recipe.faults import unused
@@ -41,14 +41,14 @@ class Size:
     tolerance: float
 
 
-def parameters(recipe: Recipe, tokenizer: Tokenizer, targets: Mapping[str, Target]) -> int:
+def parameters(recipe: Recipe, tokenizer: InputKind, targets: Mapping[str, Target]) -> int:
     """How many numbers the recipe's network learns; none of them is made for that."""
     with torch.device("meta"):
         model = build(recipe, tokenizer, targets).model
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def seconds(recipe: Recipe, tokenizer: Tokenizer, targets: Mapping[str, Target], examples: Sequence[Example]) -> float:
+def seconds(recipe: Recipe, tokenizer: InputKind, targets: Mapping[str, Target], examples: Sequence[Example]) -> float:
     """How long an update takes from a batch of the recipe's size, of examples that are as long as most."""
     predictor = build(recipe, tokenizer, targets)
     model = predictor.model.train()
@@ -64,12 +64,12 @@ def seconds(recipe: Recipe, tokenizer: Tokenizer, targets: Mapping[str, Target],
     return min(update() for _ in range(_UPDATES))
 
 
-def by_parameters(tokenizer: Tokenizer, targets: Mapping[str, Target], examples: Sequence[Example]) -> Size:
+def by_parameters(tokenizer: InputKind, targets: Mapping[str, Target], examples: Sequence[Example]) -> Size:
     """Networks that learn about as many numbers."""
     return Size(lambda recipe: parameters(recipe, tokenizer, targets), "{:,.0f} parameters", TOLERANCE)
 
 
-def by_time(tokenizer: Tokenizer, targets: Mapping[str, Target], examples: Sequence[Example]) -> Size:
+def by_time(tokenizer: InputKind, targets: Mapping[str, Target], examples: Sequence[Example]) -> Size:
     """Networks whose updates take about as long, here and now."""
     return Size(lambda recipe: seconds(recipe, tokenizer, targets, examples), "{:.4f} s an update", TIME_TOLERANCE)
 
@@ -157,7 +157,7 @@ def _nearest(make: Callable[[int], Recipe], size: Callable[[Recipe], float], wan
 
 
 # What networks can have alike; each takes what train teaches before training.
-SIZES: dict[str, Callable[[Tokenizer, Mapping[str, Target], Sequence[Example]], Size]] = {
+SIZES: dict[str, Callable[[InputKind, Mapping[str, Target], Sequence[Example]], Size]] = {
     "parameters": by_parameters,
     "time": by_time,
 }

@@ -12,8 +12,9 @@ import torch
 
 from regard.data.batching import Item, batches
 from regard.data.example import Example
+from regard.data.kind import InputKind
 from regard.data.target import Certainty, Target, Texts
-from regard.data.tokenizer import Encoded, Tokenizer
+from regard.data.tokenizer import EncodedText
 from regard.data.vocabulary import SEPARATOR
 from regard.errors import DataError, ShapeError
 from regard.models.answering import Answered, Answering
@@ -79,6 +80,7 @@ class Answer:
 class Predictor:
     """A model with all it needs to read and to answer.
 
+    tokenizer: how an example becomes what the network reads: of text a tokenizer
     answering: what the model answers to a batch
     whole:     whether there is one answer for the whole example, and not one for each word
     apart:     whether the texts of an example are read apart
@@ -87,7 +89,7 @@ class Predictor:
     """
 
     model: EncoderModel | EncoderDecoderModel
-    tokenizer: Tokenizer
+    tokenizer: InputKind
     targets: Mapping[str, Target]
     answering: Answering
     batch_tokens: int
@@ -124,14 +126,14 @@ class Predictor:
             if column in example.labels
         }
         text = next(iter(labels.values()), ()) if writes else ()
-        encoded = self.tokenizer.encode(words)
+        encoded = self.tokenizer.of(example if words is example.words else replace(example, words=words))
         return Item(
             encoded=encoded,
             labels=labels,
             words=len(words),
             answers=len(text) if writes else 1 if self.whole else len(example.words),
             written=(writes.start, *map(int, text[:-1])) if writes and text else (),
-            texts=texts_of(words, encoded) if self.apart else (),
+            texts=texts_of(words, encoded) if self.apart and isinstance(encoded, EncodedText) else (),
             shared=shared_words(words) if self.marked else (),
         )
 
@@ -238,7 +240,7 @@ class Predictor:
     def _read(self, example: Example, found: Answered, row: int, item: Item) -> tuple[Written, ...]:
         assert self.writes is not None and found.texts is not None
         looked = None if found.looked is None else found.looked[row]
-        return read(self.writes, found.texts[row], looked, Source(self.tokenizer, example.words), copying=self.copying)
+        return read(self.writes, found.texts[row], looked, Source(self.tokenizer, example), copying=self.copying)
 
     @staticmethod
     def _as_written(example: Example, column: str, texts: tuple[Written, ...]) -> Answer:
@@ -276,7 +278,7 @@ class Predictor:
         return found
 
 
-def texts_of(words: Sequence[str], encoded: Encoded) -> tuple[int, ...]:
+def texts_of(words: Sequence[str], encoded: EncodedText) -> tuple[int, ...]:
     """Which of the joined texts each vector belongs to, counted from 0; what parts two texts belongs to none (-1)."""
     texts, number = [], 0
     for word in words:
@@ -287,7 +289,7 @@ def texts_of(words: Sequence[str], encoded: Encoded) -> tuple[int, ...]:
 
 def shared_words(words: Sequence[str]) -> tuple[int, ...]:
     """Whether each word stands in another of the joined texts too, whatever its case; what parts them does not."""
-    texts = texts_of(words, Encoded())
+    texts = texts_of(words, EncodedText())
     found: dict[str, set[int]] = {}
     for word, text in zip(words, texts, strict=True):
         if text >= 0:

@@ -13,6 +13,7 @@ from regard.data.alignment import pharaoh
 from regard.data.example import Example
 from regard.data.lines import read_lines
 from regard.data.reading import Reader
+from regard.data.signal.reader import SignalReader
 from regard.data.text import one_line
 from regard.errors import DataError, RegardError
 from regard.predict import Answer
@@ -29,7 +30,9 @@ def check_together(asked: Sequence[str]) -> None:
         raise RegardError(f"{' and '.join(asked)} do not go together; give one of them")
 
 
-def print_answers(answers: Iterable[Answer], reader: Reader, *, probabilities: bool, as_json: bool) -> None:
+def print_answers(
+    answers: Iterable[Answer], reader: Reader | SignalReader, *, probabilities: bool, as_json: bool
+) -> None:
     """Each answer in the format of what was read, as JSON, or with how sure the model is."""
     cut = 0
     for answer in answers:

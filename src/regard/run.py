@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from regard.corpus import Pairs, given_corpus, read_beside, read_part, reader_of, splitter, to_be_scored
+from regard.corpus import Pairs, given_corpus, guess, read_beside, read_part, reader_of, splitter, to_be_scored
 from regard.data.example import Example
-from regard.data.lines import read_lines
-from regard.data.reading import PAIR_READERS, Reader, guess_format, guess_table
+from regard.data.reading import PAIR_READERS, Reader, found_in, guess_format, guess_table
+from regard.data.signal.reader import SignalReader
 from regard.data.target import Texts
 from regard.data.text import Text
 from regard.errors import DataError, RegardError, choose
@@ -118,8 +118,11 @@ class Run:
             return self.answers_in(items, self.reader(items), on_error=on_error)
         return self.predictor.predict(map(self._example, [items] if isinstance(items, str) else items))
 
-    def reader(self, path: str | Path, format: str = "guess") -> Reader:
+    def reader(self, path: str | Path, format: str = "guess") -> Reader | SignalReader:
         """How a file without targets is read: as what it looks like, and the standard input as lines of text."""
+        if self.recipe.input.kind != "text":
+            format = guess(self.recipe, path) if format == "guess" else format
+            return reader_of(self.recipe, path, format=format, predicting=True)
         if format == "guess":
             format = self._looks_like(path)
         if format == "text":
@@ -137,15 +140,19 @@ class Run:
         guessed = guess_format(path, errors)
         return "text" if guessed == "columns" and self.recipe.data.format != "columns" else guessed
 
-    def answers_in(self, path: str | Path, reader: Reader, *, on_error: str | None = None) -> Iterator[Answer]:
+    def answers_in(
+        self, path: str | Path, reader: Reader | SignalReader, *, on_error: str | None = None
+    ) -> Iterator[Answer]:
         """The answers to a file without labels, one after the other."""
         return self.predictor.predict_in_place(self.read(path, reader, on_error=on_error))
 
-    def read(self, path: str | Path, reader: Reader, *, on_error: str | None = None) -> Iterator[Example | DataError]:
+    def read(
+        self, path: str | Path, reader: Reader | SignalReader, *, on_error: str | None = None
+    ) -> Iterator[Example | DataError]:
         """What is in a file without labels, one after the other: each example, or with on_error = skip what is wrong
         with it."""
         on_error = choose(_ON_ERROR, self.recipe.data.on_error if on_error is None else on_error, "data.on_error")
-        for found in reader.examples(read_lines(path, self.recipe.data.encoding_errors), str(path)):
+        for found in found_in(path, reader, self.recipe.data.encoding_errors):
             if isinstance(found, DataError) and on_error == "stop":
                 raise DataError(f"{found} (--on-error skip leaves its place empty)")
             yield found

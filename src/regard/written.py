@@ -9,6 +9,8 @@ from itertools import groupby
 from torch import Tensor
 
 from regard.data.alignment import Pairs, aligned
+from regard.data.example import Example
+from regard.data.kind import InputKind
 from regard.data.target import Texts
 from regard.data.tokenizer import Tokenizer
 from regard.data.vocabulary import SPECIAL
@@ -41,13 +43,15 @@ EMPTY = Written("", 0.0, 0.0, 0, alignment=())
 class Source:
     """What was read, word by word where its pieces make words."""
 
-    tokenizer: Tokenizer
-    words: Sequence[str]
+    tokenizer: InputKind
+    example: Example
 
     @property
     def units(self) -> tuple[int, ...]:
         """Which word each piece belongs to."""
-        encoded = self.tokenizer.encode(self.words)
+        if not isinstance(self.tokenizer, Tokenizer):  # each vector is one of its own
+            return tuple(range(self.tokenizer.of(self.example).length))
+        encoded = self.tokenizer.of(self.example)
         found: list[int] = []
         pieces = zip(encoded.pieces, encoded.word_of_piece, strict=True)
         for _, of_word in groupby(pieces, key=lambda pair: pair[1]):
@@ -58,7 +62,9 @@ class Source:
     @property
     def texts(self) -> tuple[str, ...]:
         """Each of these words as it stands."""
-        return self.tokenizer.source_units(self.words)
+        if not isinstance(self.tokenizer, Tokenizer):
+            return self.tokenizer.names(self.example)
+        return self.tokenizer.source_units(self.example.words)
 
 
 def read(

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from regard.data.batching import IGNORED, Item, batches, collate, longer, plan
-from regard.data.tokenizer import Encoded
+from regard.data.tokenizer import EncodedText
 
 
 def lengths_drawn(seed: int) -> tuple[list[int], int]:
@@ -96,7 +96,7 @@ def test_nothing_makes_no_batches() -> None:
 
 
 def words(*numbers: int, labels: tuple[int, ...] | None = None, letters: bool = False) -> Item:
-    encoded = Encoded(
+    encoded = EncodedText(
         words=numbers,
         letters=tuple((2, number, 3) for number in numbers) if letters else (),
         affixes=tuple((number, number + 1, 1) for number in numbers) if letters else (),
@@ -107,7 +107,7 @@ def words(*numbers: int, labels: tuple[int, ...] | None = None, letters: bool = 
 def pieces(*word_of_piece: int) -> Item:
     count = max(word_of_piece) + 1
     return Item(
-        Encoded(pieces=tuple(range(5, 5 + len(word_of_piece))), word_of_piece=word_of_piece),
+        EncodedText(pieces=tuple(range(5, 5 + len(word_of_piece))), word_of_piece=word_of_piece),
         {"upos": (1,) * count},
         count,
         count,
@@ -143,8 +143,8 @@ def test_each_distinct_spelling_stands_once() -> None:
 
 def test_several_columns_are_padded_alike() -> None:
     items = [
-        Item(Encoded(words=(2, 3)), {"a": (0, 1), "b": (1, IGNORED)}, 2, 2),
-        Item(Encoded(words=(4,)), {"a": (2,), "b": (3,)}, 1, 1),
+        Item(EncodedText(words=(2, 3)), {"a": (0, 1), "b": (1, IGNORED)}, 2, 2),
+        Item(EncodedText(words=(4,)), {"a": (2,), "b": (3,)}, 1, 1),
     ]
     batch = collate(items, [0, 1])
     assert batch.labels["a"].tolist() == [[0, 1], [2, IGNORED]]
@@ -152,7 +152,7 @@ def test_several_columns_are_padded_alike() -> None:
 
 
 def whole(*numbers: int, **labels: tuple[float, ...]) -> Item:
-    return Item(Encoded(words=numbers), labels, len(numbers), 1)
+    return Item(EncodedText(words=numbers), labels, len(numbers), 1)
 
 
 def test_the_whole_has_one_answer_however_many_words_it_has() -> None:
@@ -168,7 +168,10 @@ def test_numbers_that_are_unknown_or_missing_are_not_a_number() -> None:
 
 
 def test_padding_of_numbers_is_not_a_number() -> None:
-    items = [Item(Encoded(words=(2, 3)), {"a": (0.5, -1.5)}, 2, 2), Item(Encoded(words=(4,)), {"a": (2.0,)}, 1, 1)]
+    items = [
+        Item(EncodedText(words=(2, 3)), {"a": (0.5, -1.5)}, 2, 2),
+        Item(EncodedText(words=(4,)), {"a": (2.0,)}, 1, 1),
+    ]
     labels = collate(items, [0, 1]).labels["a"]
     assert labels[0].tolist() == [0.5, -1.5] and labels[1, 0].item() == 2.0 and labels[1, 1].isnan()
 
@@ -185,10 +188,10 @@ def test_an_item_is_as_long_as_what_the_network_sees() -> None:
 
 
 def test_a_longer_batch_is_the_item_as_it_stands_beside_a_longer_one() -> None:
-    encoded = Encoded(words=(3, 5), letters=((7,), (7, 2, 4)), affixes=((1, 1, 1), (2, 2, 2)))
+    encoded = EncodedText(words=(3, 5), letters=((7,), (7, 2, 4)), affixes=((1, 1, 1), (2, 2, 2)))
     item = Item(encoded, {}, words=2, answers=2, written=(11, 13), texts=(0, 1), shared=(1, 1))
     long = Item(
-        Encoded((3,) * 7, letters=((7,) * 8,) * 7, affixes=((1, 1, 1),) * 7),
+        EncodedText((3,) * 7, letters=((7,) * 8,) * 7, affixes=((1, 1, 1),) * 7),
         {},
         words=7,
         answers=7,
@@ -201,8 +204,8 @@ def test_a_longer_batch_is_the_item_as_it_stands_beside_a_longer_one() -> None:
     assert found.keys() == beside.keys()
     for name in ("word_numbers", "written", "texts", "shared", "lengths", "words", "answers"):
         assert torch.equal(found[name], beside[name][:1]), name
-    pieces = Item(Encoded(pieces=(3, 5), word_of_piece=(0, 1)), {}, words=2, answers=2)
-    more = Item(Encoded(pieces=(3,) * 7, word_of_piece=(1,) * 7), {}, words=2, answers=2)
+    pieces = Item(EncodedText(pieces=(3, 5), word_of_piece=(0, 1)), {}, words=2, answers=2)
+    more = Item(EncodedText(pieces=(3,) * 7, word_of_piece=(1,) * 7), {}, words=2, answers=2)
     found, beside = longer(collate([pieces], [0]), 5).inputs, collate([pieces, more], [0, 1]).inputs
     assert all(torch.equal(found[name], beside[name][:1]) for name in beside)
     # Letters are of distinct words: each has as many places more.

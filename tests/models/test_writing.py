@@ -131,7 +131,7 @@ def test_each_written_word_is_aligned_with_one_word_of_the_source(sides):
     made = made_with(sides)
     for answer in made.asking(layer=1).predict(written.given_to(made, 11)):
         (best,) = answer.texts
-        source = Source(made.tokenizer, answer.words).texts
+        source = Source(made.tokenizer, answer.example).texts
         units = best.text if sides == LETTERS else best.text.split()
         assert [word for _, word in best.alignment] == list(range(len(units)))
         assert all(0 <= place < len(source) for place, _ in best.alignment)

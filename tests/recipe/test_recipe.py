@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from regard.errors import RecipeError
 from regard.recipe import NAMES, Recipe, commented, differences, parse_overrides, read_recipe, recipe_from, resolved
-from regard.recipe.settings import ALSO_CALLED, SEVERAL_METRICS, TASK_METRICS, WHOLE_TASKS
+from regard.recipe.settings import ALSO_CALLED, FORMATS, SEVERAL_METRICS, TASK_METRICS, WHOLE_TASKS
 
 SECTIONS: dict[str, type[BaseModel]] = {
     section: field.annotation  # type: ignore[misc]
@@ -179,6 +179,9 @@ def test_every_allowed_name_is_accepted(setting: str) -> None:
             others = {**others, "output": {"scheme": "IOB2"}}
         if name in ("chance", "lines"):
             others = {}
+        if setting == "data.format":
+            kind = next((kind for kind, of in FORMATS.items() if name in of), "text")
+            others = {**others, "input": {"kind": kind}}
         recipe = given(**{**others, section: {key: name, **others.get(section, {})}})
         assert getattr(getattr(recipe, section), key) == name
 

@@ -12,12 +12,13 @@ from sharp import draw
 from torch import Tensor
 
 import regard
-from regard.build import build, learn_targets, learn_tokenizer
+from regard.build import build, learn_targets
 from regard.data.batching import IGNORED, Batch, Item, collate
 from regard.data.columns import Columns
 from regard.data.example import Example
 from regard.data.labels import Labels, first_wrong
 from regard.data.lines import read_lines
+from regard.inputs import learn_tokenizer
 from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 from regard.predict import Predictor
 from regard.recipe import recipe_from

@@ -10,9 +10,10 @@ import small
 import torch
 
 import regard
-from regard.build import build, learn_targets, learn_tokenizer
+from regard.build import build, learn_targets
 from regard.data.batching import collate
 from regard.errors import RegardError
+from regard.inputs import learn_tokenizer
 from regard.recipe import recipe_from
 from regard.scoring import score
 from regard.training import trainer as module

@@ -11,18 +11,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from regard.certificate.asking import Found, ask, with_text
 from regard.data.batching import Item
-from regard.data.example import Example
+from regard.data.example import Example, values_of
 from regard.errors import FolderError
 from regard.folder import load_model, load_tensors, save_tensors
 from regard.machine import threads
 from regard.predict import Predictor
 
-_QUESTION, _ANSWERS, _SCORES = "question.json", "answers.json", "scores.safetensors"
+_QUESTION, _SIGNALS, _ANSWERS, _SCORES = "question.json", "signals.npz", "answers.json", "scores.safetensors"
 
 # What the new process is given to do.
 _CODE = "import sys; from regard.certificate.process import answer; answer(sys.argv[1])"
@@ -43,11 +44,18 @@ def in_a_new_process(
             "threads": torch.get_num_threads(),
             "batch_tokens": predictor.batch_tokens,
             "examples": [
-                {"words": example.words, "whole": example.whole, "text": _text(item, predictor)}
+                {
+                    "words": example.words,
+                    "whole": example.whole,
+                    "columns": example.columns,
+                    "text": _text(item, predictor),
+                }
                 for example, item in zip(examples, items, strict=True)
             ],
         }
         (Path(place) / _QUESTION).write_text(json.dumps(question), encoding="utf-8")
+        signals = {str(n): values_of(one.signal) for n, one in enumerate(examples) if one.signal is not None}
+        np.savez(Path(place) / _SIGNALS, **signals)  # type: ignore[arg-type]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         done = subprocess.run([sys.executable, "-c", _CODE, place], env=environment, capture_output=True, text=True)
         if done.returncode:
@@ -63,8 +71,16 @@ def answer(place: str) -> None:
     predictor = load_model(Path(question["folder"]), own=None if code is None else Path(code)).predictor
     predictor.batch_tokens = question["batch_tokens"]
     items = []
-    for given in question["examples"]:
-        item = predictor.item(Example(tuple(given["words"]), whole=given["whole"]))
+    signals = np.load(Path(place) / _SIGNALS)
+    for number, given in enumerate(question["examples"]):
+        item = predictor.item(
+            Example(
+                tuple(given["words"]),
+                whole=given["whole"],
+                signal=signals.get(str(number)),
+                columns=tuple(given["columns"]),
+            )
+        )
         writes, (column, *_) = predictor.writes, predictor.targets
         items.append(item if writes is None else with_text(item, column, given["text"], writes))
     with threads(question["threads"]):

@@ -5,23 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.data.tokenizer import Encoded
+from regard.data.kind import Encoded
+from regard.data.padding import PADDING, padded
 
 # What stands where nothing is learnt: a label that is unknown, to be ignored, or padding.
 IGNORED = -100
-
-# What stands behind the end of each input that is as long as its item (or as its word).
-_PADDING = {
-    **dict.fromkeys(("piece_numbers", "word_of_piece", "word_numbers", "written", "shared", "letters", "spellings"), 0),
-    "texts": -1,
-}
 
 # Lengths are shaken by up to this share before they are sorted, so that the same items do not always meet.
 _SHAKE = 0.1
@@ -82,7 +76,7 @@ class Item:
     @property
     def length(self) -> int:
         """How many vectors the network reads."""
-        return len(self.encoded.pieces) or self.words
+        return self.encoded.length
 
 
 @dataclass(frozen=True)
@@ -129,19 +123,14 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
         "words": torch.tensor([item.words for item in chosen]),
         "answers": torch.tensor([item.answers for item in chosen]),
     }
-    if chosen and any(item.encoded.pieces for item in chosen):
-        inputs["piece_numbers"] = _padded([item.encoded.pieces for item in chosen], _PADDING["piece_numbers"])
-        inputs["word_of_piece"] = _padded([item.encoded.word_of_piece for item in chosen], _PADDING["word_of_piece"])
-    else:
-        inputs["word_numbers"] = _padded([item.encoded.words for item in chosen], _PADDING["word_numbers"])
+    if chosen:
+        inputs |= type(chosen[0].encoded).side_by_side([item.encoded for item in chosen])
     if any(item.written for item in chosen):
-        inputs["written"] = _padded([item.written for item in chosen], _PADDING["written"])
+        inputs["written"] = padded([item.written for item in chosen], PADDING["written"])
     if any(item.texts for item in chosen):
-        inputs["texts"] = _padded([item.texts for item in chosen], _PADDING["texts"])
+        inputs["texts"] = padded([item.texts for item in chosen], PADDING["texts"])
     if any(item.shared for item in chosen):
-        inputs["shared"] = _padded([item.shared for item in chosen], _PADDING["shared"])
-    if any(item.encoded.letters for item in chosen):
-        inputs.update(_distinct([item.encoded for item in chosen]))
+        inputs["shared"] = padded([item.shared for item in chosen], PADDING["shared"])
     # Where only some of the items have labels, the others' are unknown.
     columns = dict.fromkeys(column for item in chosen for column in item.labels)
     labels = {
@@ -160,10 +149,15 @@ def batches(items: Sequence[Item], budget: int) -> Iterator[Batch]:
 def longer(batch: Batch, more: int) -> Batch:
     """The same with so many places more of padding behind each item, and behind each word's letters."""
     inputs = {
-        name: F.pad(tensor, (0, more), value=_PADDING[name]) if name in _PADDING else tensor
+        name: _longer(tensor, more, PADDING[name]) if name in PADDING else tensor
         for name, tensor in batch.inputs.items()
     }
     return Batch(inputs, batch.labels, batch.items)
+
+
+def _longer(tensor: Tensor, more: int, padding: float) -> Tensor:
+    """(batch, time, …) -> (batch, time + more, …)"""
+    return F.pad(tensor, (0, 0) * (tensor.dim() - 2) + (0, more), value=padding)
 
 
 def _targets(rows: Sequence[tuple[int, ...] | tuple[float, ...] | None], answers: Sequence[int]) -> Tensor:
@@ -171,29 +165,4 @@ def _targets(rows: Sequence[tuple[int, ...] | tuple[float, ...] | None], answers
     measured = any(isinstance(value, float) for row in rows for value in row or ())
     nothing = math.nan if measured else IGNORED
     filled = [(nothing,) * count if row is None else row for row, count in zip(rows, answers, strict=True)]
-    return _padded(filled, nothing, np.float32 if measured else np.int64)
-
-
-def _padded(rows: Sequence[Sequence[float]], padding: float, kind: type[np.number[Any]] = np.int64) -> Tensor:
-    """(rows, longest)"""
-    longest = max((len(row) for row in rows), default=0)
-    table = np.full((len(rows), longest), padding, dtype=kind)
-    for place, row in enumerate(rows):
-        table[place, : len(row)] = row
-    return torch.from_numpy(table)
-
-
-def _distinct(texts: Sequence[Encoded]) -> dict[str, Tensor]:
-    """The spelling of each distinct word once, since words come again and again, and which word stands where.
-
-    letters: (distinct, longest word); affixes: (distinct, 3); spellings: (batch, longest in words), rows of the others
-    """
-    spelled = [list(zip(text.letters, text.affixes, strict=True)) for text in texts]
-    # From short to long, so that they can be read in groups with little padding; row 0 is padding.
-    words = sorted({word for text in spelled for word in text}, key=lambda word: (len(word[0]), word))
-    numbers = {word: number for number, word in enumerate(words, 1)}
-    return {
-        "letters": _padded([(), *(letters for letters, _ in words)], 0),
-        "affixes": _padded([(0, 0, 0), *(affixes for _, affixes in words)], 0),
-        "spellings": _padded([[numbers[word] for word in text] for text in spelled], 0),
-    }
+    return padded(filled, nothing, np.float32 if measured else np.int64)

@@ -13,6 +13,7 @@ from regard.data.conllu import COLUMNS, Conllu
 from regard.data.example import Example
 from regard.data.lines import Line, check_file, read_lines
 from regard.data.parallel import Blank, Parallel, left_out
+from regard.data.signal.reader import SignalReader
 from regard.data.table import Csv, JsonLines, Split, Tsv
 from regard.data.text import SPLITS, Text
 from regard.errors import DataError, choose
@@ -49,9 +50,16 @@ _LOOKED_AT = 5000
 _MOST = 0.6
 
 
+def found_in(path: str | Path, reader: Reader | SignalReader, encoding_errors: str) -> Iterator[Example | DataError]:
+    """What is in a file: each example, or what is wrong with it."""
+    if isinstance(reader, SignalReader):
+        return reader.read(path)
+    return reader.examples(read_lines(path, encoding_errors), str(path))
+
+
 def read_examples(
     paths: Sequence[str | Path],
-    reader: Reader,
+    reader: Reader | SignalReader,
     *,
     on_error: str = "stop",
     encoding_errors: str = "strict",
@@ -64,7 +72,7 @@ def read_examples(
     examples: list[Example] = []
     for path in paths:
         before = len(examples)
-        for found in reader.examples(read_lines(path, encoding_errors), str(path)):
+        for found in found_in(path, reader, encoding_errors):
             if isinstance(found, Example):
                 examples.append(found)
             elif on_error == "stop":

@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from torch import Tensor
+
+from regard.data.example import Example
+from regard.data.kind import Encoded, InputKind
+from regard.data.padding import PADDING, padded
 from regard.data.vocabulary import SEPARATOR, UNKNOWN, Vocabulary
 from regard.errors import FolderError, RegardError, choose
 
@@ -25,8 +30,8 @@ LONGEST_WORD = 30
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """An example as numbers.
+class EncodedText(Encoded):
+    """A text as numbers.
 
     words:   one number a word (empty where the kind has no word vectors)
     letters: the letters of each word, as numbers (empty where the kind does not read letters)
@@ -40,11 +45,41 @@ class Encoded:
     pieces: tuple[int, ...] = ()
     word_of_piece: tuple[int, ...] = ()
 
+    @property
+    def length(self) -> int:
+        return len(self.pieces) or len(self.words)
 
-class Tokenizer:
+    @classmethod
+    def side_by_side(cls, items: Sequence[EncodedText]) -> dict[str, Tensor]:
+        inputs = {}
+        if any(item.pieces for item in items):
+            inputs["piece_numbers"] = padded([item.pieces for item in items], PADDING["piece_numbers"])
+            inputs["word_of_piece"] = padded([item.word_of_piece for item in items], PADDING["word_of_piece"])
+        else:
+            inputs["word_numbers"] = padded([item.words for item in items], PADDING["word_numbers"])
+        if any(item.letters for item in items):
+            inputs.update(_distinct(items))
+        return inputs
+
+
+def _distinct(texts: Sequence[EncodedText]) -> dict[str, Tensor]:
+    """The spelling of each distinct word once, since words come again and again, and which word stands where.
+
+    letters: (distinct, longest word); affixes: (distinct, 3); spellings: (batch, longest in words), rows of the others
+    """
+    spelled = [list(zip(text.letters, text.affixes, strict=True)) for text in texts]
+    # From short to long, so that they can be read in groups with little padding; row 0 is padding.
+    words = sorted({word for text in spelled for word in text}, key=lambda word: (len(word[0]), word))
+    numbers = {word: number for number, word in enumerate(words, 1)}
+    return {
+        "letters": padded([(), *(letters for letters, _ in words)], 0),
+        "affixes": padded([(0, 0, 0), *(affixes for _, affixes in words)], 0),
+        "spellings": padded([[numbers[word] for word in text] for text in spelled], 0),
+    }
+
+
+class Tokenizer(InputKind):
     """What all kinds have in common: a normalisation of the text, and a form in which they are saved."""
-
-    kind = ""
 
     def __init__(self, normalize: str) -> None:
         if normalize not in ("none", "NFC", "NFKC"):
@@ -54,7 +89,13 @@ class Tokenizer:
     def normal(self, word: str) -> str:
         return word if self.normalize == "none" else unicodedata.normalize(self.normalize, word)  # type: ignore[arg-type]
 
-    def encode(self, words: Sequence[str]) -> Encoded:
+    def of(self, example: Example) -> EncodedText:
+        return self.encode(example.words)
+
+    def names(self, example: Example) -> tuple[str, ...]:
+        return self.pieces(example.words)
+
+    def encode(self, words: Sequence[str]) -> EncodedText:
         raise NotImplementedError
 
     def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -96,13 +137,6 @@ class Tokenizer:
         """What these are, as they stand in what is read."""
         return self.pieces(words)
 
-    def sizes(self) -> dict[str, int]:
-        """How many vectors of each kind there are."""
-        raise NotImplementedError
-
-    def saved(self) -> dict[str, Any]:
-        raise NotImplementedError
-
 
 class WordTokenizer(Tokenizer):
     """Each word has a vector of its own; those too rare share the unknown's."""
@@ -123,8 +157,8 @@ class WordTokenizer(Tokenizer):
         word = self.normal(word)
         return word.lower() if self.lowercase else word
 
-    def encode(self, words: Sequence[str]) -> Encoded:
-        return Encoded(words=tuple(self.words.number(self.look_up(word)) for word in words))
+    def encode(self, words: Sequence[str]) -> EncodedText:
+        return EncodedText(words=tuple(self.words.number(self.look_up(word)) for word in words))
 
     def text(self, numbers: Sequence[int]) -> str:
         return " ".join(self.written(numbers))
@@ -190,9 +224,9 @@ class WordCharacterTokenizer(WordTokenizer):
         number = self.characters.number
         return (number(WORD_START), *map(number, letters), number(WORD_END)), affixes
 
-    def encode(self, words: Sequence[str]) -> Encoded:
+    def encode(self, words: Sequence[str]) -> EncodedText:
         spelled = [self._spell(word) for word in words]
-        return Encoded(
+        return EncodedText(
             words=super().encode(words).words,
             letters=tuple(letters for letters, _ in spelled),
             affixes=tuple(affixes for _, affixes in spelled),
@@ -252,7 +286,7 @@ class CharacterTokenizer(Tokenizer):
         """A word's letters; what parts texts is one sign."""
         return (SEPARATOR,) if word == SEPARATOR else self.normal(word)
 
-    def encode(self, words: Sequence[str]) -> Encoded:
+    def encode(self, words: Sequence[str]) -> EncodedText:
         return _joined([[self.characters.number(letter) for letter in self.letters(word)] or [1] for word in words])
 
     def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -325,7 +359,7 @@ class SubwordTokenizer(Tokenizer):
         model.train_from_iterator((normal(word) for words in texts for word in words), trainer)
         return cls(model, settings.normalize)
 
-    def encode(self, words: Sequence[str]) -> Encoded:
+    def encode(self, words: Sequence[str]) -> EncodedText:
         texts = [self.normal(word) for word in words]
         found = self.model.encode_batch_fast(texts, add_special_tokens=False)
         return _joined([[number + _SPECIAL for number in word.ids] or [1] for word in found])
@@ -401,8 +435,8 @@ def _word_vocabulary(texts: Iterable[Sequence[str]], settings: TokenizerSettings
     )
 
 
-def _joined(words: Sequence[Sequence[int]]) -> Encoded:
-    return Encoded(
+def _joined(words: Sequence[Sequence[int]]) -> EncodedText:
+    return EncodedText(
         pieces=tuple(piece for word in words for piece in word),
         word_of_piece=tuple(index for index, word in enumerate(words) for _ in word),
     )

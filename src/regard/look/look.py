@@ -131,7 +131,7 @@ def look(predictor: Predictor, example: Example) -> Look:
     if not recording.weights:
         raise RegardError("this model has no attention to look at; its encoder is not attention")
     weights = {path: of_layer[0].cpu() for path, of_layer in recording.weights.items()}
-    return Look(answer, predictor.tokenizer.pieces(example.words), weights, pieces)
+    return Look(answer, predictor.tokenizer.names(example), weights, pieces)
 
 
 def told(predictor: Predictor, inputs: Inputs) -> tuple[str, ...]:

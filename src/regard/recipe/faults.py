@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Recipe
+from regard.recipe.settings import FORMATS, POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Recipe
 
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
@@ -12,6 +12,7 @@ def faults(recipe: Recipe) -> list[tuple[str, str]]:
     return [
         *_sizes(recipe),
         *_files(recipe),
+        *_input(recipe),
         *_split(recipe),
         *_contradictions(recipe),
         *unused(recipe),
@@ -83,6 +84,19 @@ def _sequences(recipe: Recipe) -> list[tuple[str, str]]:
                 f"{tokens[0]}, output.tokens {tokens[1]}",
             )
         )
+    return found
+
+
+def _input(recipe: Recipe) -> list[tuple[str, str]]:
+    """What a kind of input cannot be."""
+    kind, format, found = recipe.input.kind, recipe.data.format, []
+    if format not in ("guess", *FORMATS[kind]):
+        known = ", ".join(FORMATS[kind])
+        found.append(("data.format", f"data.format is {format}, but input.kind = {kind} is read from {known}"))
+    if kind != "text" and recipe.task.kind == "label" and recipe.input.patch > 1:
+        found.append(("input.patch", f"input.patch is {recipe.input.patch}, but each step has a label; use patch = 1"))
+    if kind != "text" and recipe.output.share == "all":
+        found.append(("output.share", f"output.share = all shares pieces with a source of text; input.kind is {kind}"))
     return found
 
 
@@ -194,7 +208,7 @@ def _attends(recipe: Recipe) -> bool:
 def unused(recipe: Recipe) -> list[tuple[str, str]]:
     """Settings that were given although nothing would use them: refused, since they would be ignored."""
     found: dict[str, str] = {}
-    for section, names, used, reason in (*_by_task(recipe), *_by_data(recipe), *_by_part(recipe)):
+    for section, names, used, reason in (*_by_input(recipe), *_by_task(recipe), *_by_data(recipe), *_by_part(recipe)):
         for name in names.split():
             if not used and name in getattr(recipe, section).model_fields_set:
                 found.setdefault(f"{section}.{name}", f"{section}.{name} is not used with {reason}; take it out")
@@ -203,6 +217,26 @@ def unused(recipe: Recipe) -> list[tuple[str, str]]:
 
 # A section, settings of it, whether they are used, and if not, because of what.
 Rule = tuple[str, str, bool, str]
+
+
+# What only some kinds of input use.
+_OF_TEXT = (
+    "tokens size minimum_count lowercase normalize split shared_words dropout word_width character_width filters "
+    "pretrained"
+)
+_OF_VECTORS = "standardize patch kernel jitter scaling warp"
+
+
+def _by_input(recipe: Recipe) -> Iterator[Rule]:
+    """What only some kinds of input use."""
+    kind, task = recipe.input.kind, recipe.task.kind
+    reason = f"input.kind = {kind}"
+    yield "input", _OF_TEXT, kind == "text", reason
+    yield "input", _OF_VECTORS, kind == "vectors", reason
+    yield "input", "mixup", kind != "text", reason
+    yield "input", "mixup", task in POOLED_TASKS, f"task.kind = {task}"
+    yield "model", "towers", kind == "text", reason
+    yield "decode", "unknown", kind == "text", reason
 
 
 def _by_task(recipe: Recipe) -> Iterator[Rule]:

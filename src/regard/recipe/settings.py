@@ -16,11 +16,12 @@ from regard.errors import nearest
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
     "task.kind": ("label", "classify", "regress", "seq2seq"),
-    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
+    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel", "ts"),
     "data.split_by": ("chance", "lines", "column"),
     "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
+    "input.kind": ("text", "vectors"),
     "input.tokens": ("words", "characters", "subwords", "words+characters"),
     "input.normalize": ("none", "NFC", "NFKC"),
     "input.split": ("punctuation", "spaces", "characters"),
@@ -119,9 +120,16 @@ Shares = Annotated[
     AfterValidator(_leave_some),
 ]
 Count = Annotated[int, Field(ge=1)]
+Amount = Annotated[float, Field(ge=0.0)]
 Odd = Annotated[Count, AfterValidator(_odd)]
 Window = Annotated[tuple[int, ...], BeforeValidator(_both_sides), AfterValidator(_two_or_none)]
 
+
+# The formats of each kind of input.
+FORMATS = {
+    "text": ("conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
+    "vectors": ("ts",),
+}
 
 # Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, and the metrics of each
 # task, the first being its own; where an item may have several classes (data.separator), the metrics stand apart.
@@ -202,6 +210,9 @@ class DataSettings(Section):
 class InputSettings(Section):
     """How an example becomes vectors."""
 
+    kind: Annotated[str, _one_of("input.kind")] = Field(
+        "text", description="what is read: text; vectors: measurements, step by step"
+    )
     tokens: Annotated[str, _one_of("input.tokens")] = Field(
         "words+characters", description="what gets a vector; words+characters reads the letters of each word too"
     )
@@ -224,6 +235,20 @@ class InputSettings(Section):
     )
     filters: Count = Field(64, description="patterns of letters that are looked for, for each width of 2 to 5 letters")
     pretrained: str | None = Field(None, description="word vectors to start from, in the text format .vec")
+    standardize: bool = Field(
+        True, description="vectors: whether each column is put in units of its spread around its mean, both of train"
+    )
+    patch: Count = Field(1, description="vectors: so many steps become one vector")
+    kernel: Odd = Field(5, description="vectors: how many steps are seen at once when they are read; odd")
+    jitter: Amount = Field(0.0, description="vectors: spread of the noise that training adds, in units of the columns'")
+    scaling: Amount = Field(0.0, description="vectors: spread around 1 of the factor of each column in training")
+    warp: Share = Field(
+        0.0, description="vectors: the share of its length by which a step is moved at most in training"
+    )
+    mixup: Amount = Field(
+        0.0,
+        description="classify, regress: how strongly items are mixed in training: the beta distribution's parameter",
+    )
 
 
 class OutputSettings(Section):

@@ -42,6 +42,8 @@ FLOORS: dict[str, Callable[[Sequence[Example], str, Collection[str]], Lookup]] =
 
 LINEAR = "linear model on words and pairs of words"
 
+OF_SIGNALS = "linear model on resampled values"
+
 SIMILARITY = "words that both texts share (tf-idf cosine)"
 
 # Where the whole has one label, a word alone is no answer.
@@ -72,7 +74,7 @@ def label_floors(
             ({column: (each[column][number],) for column in columns}, example.labels)
             for number, example in enumerate(test)
         )
-        found[LINEAR] = count_labels(answers, ignore, whole=True)
+        found[linear_floor(train)] = count_labels(answers, ignore, whole=True)
     return found
 
 
@@ -93,8 +95,13 @@ def class_floors(
     )
     return {
         "most frequent set of classes": count_classes(constant, separator),
-        LINEAR: count_classes(linears, separator),
+        linear_floor(train): count_classes(linears, separator),
     }
+
+
+def linear_floor(train: Sequence[Example]) -> str:
+    """What the linear model's floor is called."""
+    return LINEAR if train[0].signal is None else OF_SIGNALS
 
 
 def _linear(train: Sequence[Example], test: Sequence[Example], column: str, ignore: Collection[str]) -> list[str]:
@@ -117,7 +124,7 @@ def number_floors(
     means = {column: Numbers.of(train, column, ignore).decode(0.0) for column in columns}
     answers = (({column: (mean,) for column, mean in means.items()}, example.labels) for example in test)
     found = {"mean of train": collect_numbers(answers, ignore)}
-    fits = {LINEAR: linear.regress}
+    fits = {linear_floor(train): linear.regress}
     if linear.are_pairs(train) and linear.are_pairs(test):
         fits[SIMILARITY] = linear.regress_similarity
     for name, fit in fits.items():

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from regard.data.example import Example
 from regard.data.vocabulary import SEPARATOR
+from regard.training.signal_features import Dense, standardized
 
 # The words of a text -> its n-grams.
 Grams = Callable[[Sequence[str]], list[str]]
@@ -212,8 +213,7 @@ def regress(train: Sequence[Example], values: Sequence[float], test: Sequence[Ex
 
 def _fitted(train: Sequence[Example], test: Sequence[Example], width: int, loss: Callable[[Tensor], Tensor]) -> Tensor:
     """(test, width): the scores of the test examples, with weights for which loss on train and penalty are smallest."""
-    bags = Bags(train, grams_of(train, longest=_LONGEST), least=_LEAST)
-    matrix = bags.matrix(train)
+    matrix, of_test = _matrices(train, test)
     weights = torch.zeros(matrix.shape[1], width, dtype=torch.float64)
     offset = torch.zeros(width, dtype=torch.float64)
     optimizer = torch.optim.LBFGS(
@@ -230,4 +230,12 @@ def _fitted(train: Sequence[Example], test: Sequence[Example], width: int, loss:
 
     with torch.enable_grad():
         optimizer.step(closure)
-    return bags.matrix(test) @ weights + offset
+    return of_test @ weights + offset
+
+
+def _matrices(train: Sequence[Example], test: Sequence[Example]) -> tuple[Matrix | Dense, Matrix | Dense]:
+    """What is known of each example: n-grams of a text, values of a signal."""
+    if train[0].signal is not None:
+        return standardized(train, test)
+    bags = Bags(train, grams_of(train, longest=_LONGEST), least=_LEAST)
+    return bags.matrix(train), bags.matrix(test)

@@ -12,13 +12,14 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.data.batching import Batch, Item, collate, plan
+from regard.data.drawing import Draws, drawn
 from regard.errors import RegardError
 from regard.recipe.settings import TrainSettings
 from regard.training.averaging import Average
@@ -81,6 +82,7 @@ class Trainer:
     keep:     called when the model as it stands is the best so far
     place:    where an item comes from, for messages
     weight:   how much the labels of an update weigh, by which its losses are divided
+    draws:    what is drawn anew of an item in each epoch
     """
 
     model: nn.Module
@@ -95,6 +97,7 @@ class Trainer:
     talk: Talk
     progress: Progress = field(default_factory=Progress)
     weight: Callable[[Sequence[Batch]], float] = field(default=known_labels)
+    draws: Draws = field(default_factory=Draws)
 
     def __post_init__(self) -> None:
         self.optimizer = _optimizer(self.model, self.settings)
@@ -189,9 +192,17 @@ class Trainer:
             order = self._plan(self.progress.epoch)
             while self.progress.batch < len(order):
                 numbers = order[self.progress.batch : self.progress.batch + self.settings.accumulate]
-                yield [collate(self.items, items) for items in numbers]
+                yield [self._batch(items) for items in numbers]
             self.progress.epoch += 1
             self.progress.batch = 0
+
+    def _batch(self, numbers: Sequence[int]) -> Batch:
+        """Some of the items as training sees them in this epoch."""
+        if not self.draws.any:
+            return collate(self.items, numbers)
+        seed, epoch = self.settings.seed, self.progress.epoch
+        seen = [drawn(self.draws, self.items, number, seed=seed, epoch=epoch) for number in numbers]
+        return replace(collate(seen, range(len(seen))), items=list(numbers))
 
     def _update(self, batches: Sequence[Batch]) -> tuple[float, float]:
         """One step of the optimiser: (mean loss of a label, length of the gradient)."""

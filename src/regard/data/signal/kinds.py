@@ -1,0 +1,58 @@
+"""The kinds of signals: which files each is read from, and what it becomes for the network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.data.kind import InputKind
+from regard.data.signal.reader import SignalReader
+from regard.data.signal.ts import Ts
+from regard.data.signal.vectors import Vectors
+from regard.data.tokenizer import tokenizer_from_json
+from regard.errors import DataError, FolderError
+
+
+@dataclass(frozen=True)
+class SignalKind:
+    """A kind of input that is no text.
+
+    readers: by the name of their format
+    guess:   the format of a file or a folder, by its contents
+    made:    what makes of an example what the network reads
+    """
+
+    readers: Mapping[str, type[SignalReader]]
+    guess: Callable[[str | Path], str]
+    made: type[InputKind]
+
+
+def _guess_vectors(path: str | Path) -> str:
+    return "ts"
+
+
+def input_to_json(kind: InputKind) -> str:
+    """What an input has learnt, as text that can be saved."""
+    return json.dumps({"kind": kind.kind, **kind.saved()}, ensure_ascii=False)
+
+
+def input_from_json(text: str, where: str) -> InputKind:
+    """The input that was saved; `where` is for the message if it cannot be read."""
+    try:
+        saved = json.loads(text)
+        kind = SIGNALS.get(saved["kind"])
+    except (ValueError, TypeError, KeyError):
+        kind = None
+    if kind is None:
+        return tokenizer_from_json(text, where)
+    try:
+        return kind.made.restored(saved)
+    except (DataError, ValueError, TypeError, KeyError) as error:
+        raise FolderError(f"{where} is damaged: {error}") from None
+
+
+SIGNALS: dict[str, SignalKind] = {
+    "vectors": SignalKind({"ts": Ts}, _guess_vectors, Vectors),
+}

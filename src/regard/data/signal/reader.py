@@ -1,0 +1,59 @@
+"""What all readers of signals have in common: what is wanted of a file, and how answers are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.data.example import Example
+from regard.data.text import one_line
+from regard.errors import DataError
+
+# The one target column of files that name none.
+TARGET = "label"
+
+Column = str | int
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of a file is read, and what is learnt.
+
+    answers:    one for the whole item, one for each step or patch, or none (what is to come is cut off later)
+    source:     the columns that are read, all where none is named
+    target:     the columns that are learnt
+    item:       the column whose equal values make an item
+    header:     whether a table's first line names its columns; None: where it holds a text that is no number
+    predicting: whether there need be no targets
+    """
+
+    answers: str = "whole"
+    source: Sequence[Column] = ()
+    target: Sequence[Column] = ()
+    item: Column | None = None
+    header: bool | None = None
+    predicting: bool = False
+    encoding_errors: str = "strict"
+
+
+class SignalReader:
+    """Reads a file (or a folder) of signals: each example, or what is wrong with it."""
+
+    name = ""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+
+    def read(self, path: str | Path) -> Iterator[Example | DataError]:
+        """Each example, or what is wrong with it."""
+        raise NotImplementedError
+
+    def write(self, example: Example, labels: Mapping[str, Sequence[str]]) -> str:
+        """A line for each item: its answers, those of several columns parted by tabs, several of one by spaces."""
+        return "\t".join(" ".join(map(one_line, of_column)) for of_column in labels.values())
+
+
+def steps(count: int) -> tuple[str, ...]:
+    """What people call the steps of a series."""
+    return tuple(str(step) for step in range(1, count + 1))

@@ -1,0 +1,111 @@
+"""The kinds of input, each on a line of INPUTS: what it learns of the training examples, and which part reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+from regard.data.drawing import Draws
+from regard.data.example import Example
+from regard.data.kind import InputKind
+from regard.data.signal.vectors import VectorDraws, Vectors
+from regard.data.target import written_words
+from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
+from regard.models.inputs import (
+    Affixes,
+    Embedding,
+    InputPart,
+    LetterPatterns,
+    MarkedInput,
+    PieceInput,
+    ScaledEmbedding,
+    WordCharacterInput,
+    WordInput,
+)
+from regard.models.signal_inputs import VectorInput
+from regard.recipe.settings import Recipe
+
+
+@dataclass(frozen=True)
+class Input:
+    """A kind of input.
+
+    learn: what the training examples teach of it: a vocabulary, means and spreads
+    part:  the part of the network that reads it; vectors that are shared with what is written are given to it
+    draws: what training draws anew each time
+    """
+
+    learn: Callable[[Recipe, Sequence[Example]], InputKind]
+    part: Callable[[Recipe, InputKind, nn.Embedding | None], InputPart]
+    draws: Callable[[Recipe], Draws] = lambda recipe: Draws()
+
+
+def learn_input(recipe: Recipe, examples: Sequence[Example]) -> InputKind:
+    """What the training examples teach of the input."""
+    return INPUTS[recipe.input.kind].learn(recipe, examples)
+
+
+def input_part(recipe: Recipe, kind: InputKind, table: nn.Embedding | None = None) -> InputPart:
+    """The part of the network that reads. table: vectors of pieces that are shared with what is written"""
+    return INPUTS[recipe.input.kind].part(recipe, kind, table)
+
+
+def draws_of(recipe: Recipe) -> Draws:
+    """What training draws anew each time."""
+    return INPUTS[recipe.input.kind].draws(recipe)
+
+
+def learn_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Tokenizer:
+    """The vocabulary of the training examples."""
+    given = recipe.input
+    settings = TokenizerSettings(given.size, given.minimum_count, given.lowercase, given.normalize)
+    texts = [example.words for example in examples]
+    if recipe.task.kind == "seq2seq" and recipe.output.share == "all":
+        texts += written_texts(recipe, examples)
+    tokenizer: Tokenizer = TOKENIZERS[given.tokens].learn(texts, settings)
+    return tokenizer
+
+
+def written_texts(recipe: Recipe, examples: Sequence[Example]) -> list[tuple[str, ...]]:
+    """The texts that are to be written, as a tokenizer learns from them."""
+    texts = (text for example in examples for (text,) in example.labels.values() if text is not None)
+    return [written_words(recipe.output.tokens, text) for text in texts]
+
+
+def _text(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputPart:
+    read = _read(recipe, kind, table)
+    return MarkedInput(read, recipe.model.width) if recipe.input.shared_words else read
+
+
+def _read(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputPart:
+    given, width, sizes = recipe.input, recipe.model.width, kind.sizes()
+    if "pieces" in sizes:
+        return PieceInput(ScaledEmbedding(sizes["pieces"], width, dropout=given.dropout, table=table))
+    words = Embedding(sizes["words"], given.word_width, dropout=given.dropout)
+    if "characters" not in sizes:
+        return WordInput(words, given.word_width, width, dropout=recipe.model.dropout)
+    letters = LetterPatterns(sizes["characters"], given.character_width, given.filters)
+    affixes = Affixes(sizes["affixes"], len(SHAPES) + 1, given.character_width)
+    return WordCharacterInput(words, letters, affixes, given.word_width, width, dropout=recipe.model.dropout)
+
+
+def _learn_vectors(recipe: Recipe, examples: Sequence[Example]) -> InputKind:
+    return Vectors.learn(examples, standardize=recipe.input.standardize, patch=recipe.input.patch)
+
+
+def _vectors(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputPart:
+    given = recipe.input
+    return VectorInput(kind.sizes()["columns"], recipe.model.width, kernel=given.kernel, patch=given.patch)
+
+
+def _vector_draws(recipe: Recipe) -> Draws:
+    given = recipe.input
+    return VectorDraws(given.mixup, jitter=given.jitter, scaling=given.scaling, warp=given.warp)
+
+
+INPUTS: dict[str, Input] = {
+    "text": Input(learn_tokenizer, _text),
+    "vectors": Input(_learn_vectors, _vectors, _vector_draws),
+}
