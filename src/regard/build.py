@@ -16,6 +16,7 @@ from regard.attention.score import SCORES, Score
 from regard.data.example import Example
 from regard.data.kind import InputKind
 from regard.data.labels import SCHEMES, Labels, check_scheme
+from regard.data.signal.vectors import Vectors
 from regard.data.target import Classes, Numbers, Target, Texts
 from regard.data.tokenizer import TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.errors import FolderError
@@ -40,12 +41,12 @@ from regard.layers import (
     Recurrence,
 )
 from regard.models.answering import best_of_each
-from regard.models.gather import POOLINGS, Compared, EachWord, Together
+from regard.models.gather import POOLINGS, Ahead, Compared, EachWord, Together
 from regard.models.inputs import MarkedInput, ScaledEmbedding, WordInput
 from regard.models.model import EncoderDecoderModel, EncoderModel
 from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedProjection
 from regard.predict import Predictor
-from regard.recipe.settings import POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
+from regard.recipe.settings import NUMBER_TASKS, POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
 from regard.writing import writer
 
 
@@ -71,7 +72,7 @@ def learn_targets(recipe: Recipe, examples: Sequence[Example], columns: Sequence
     """What each target column holds in the training examples: labels, classes, or numbers."""
     if recipe.data.separator is not None:
         return {column: Classes.of(examples, column, recipe.data.separator) for column in columns}
-    kind: type[Labels] | type[Numbers] = Numbers if recipe.task.kind == "regress" else Labels
+    kind: type[Labels] | type[Numbers] = Numbers if recipe.task.kind in NUMBER_TASKS else Labels
     targets: dict[str, Target] = {column: kind.of(examples, column, recipe.data.ignore) for column in columns}
     if recipe.output.crf:
         for column in columns:
@@ -99,20 +100,35 @@ def build(
                 writing, tokenizer, targets, answering, budget, whole, copying=recipe.decode.unknown == "copy"
             )
         input, encoder = input_part(recipe, tokenizer), ENCODERS[recipe.model.encoder](recipe.model, code)
-        gather = _gather(recipe)
+        gather = _gather(recipe, tokenizer)
         heads = [_head(recipe, target, gather.width) for target in targets.values()]
-        output = Heads(list(targets), heads, dropout=recipe.model.dropout)
+        if isinstance(gather, Ahead):
+            for column, head in zip(targets, heads, strict=True):
+                gather.begin(head, _numbered(tokenizer, column))
+        # A forecast begins with the values known last, which must not be dropped.
+        output = Heads(list(targets), heads, dropout=0.0 if isinstance(gather, Ahead) else recipe.model.dropout)
         model = EncoderModel(input, encoder, gather, output)
     apart, marked = recipe.model.towers, recipe.input.shared_words
     return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole, apart, marked)
 
 
-def _gather(recipe: Recipe) -> EachWord | Together | Compared:
+def _gather(recipe: Recipe, tokenizer: InputKind) -> EachWord | Together | Compared | Ahead:
     model = recipe.model
+    if recipe.task.kind == "forecast":
+        assert recipe.output.horizon is not None
+        return Ahead(
+            POOLINGS[model.pooling](model.width), model.width, recipe.output.horizon, tokenizer.sizes()["columns"]
+        )
     if recipe.task.kind not in POOLED_TASKS:
         return EachWord(model.width)
     pool = POOLINGS[model.pooling](model.width)
     return Compared(pool, model.width) if model.towers else Together(pool, model.width)
+
+
+def _numbered(tokenizer: InputKind, column: str) -> int:
+    """Which of the columns that are read it is, counted from 0."""
+    assert isinstance(tokenizer, Vectors)
+    return tokenizer.columns.index(column)
 
 
 def _encoder_decoder(

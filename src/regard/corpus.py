@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from regard.data.reading import (
     table_reader_for,
 )
 from regard.data.scheme import converted
+from regard.data.signal import ahead
 from regard.data.signal.kinds import SIGNALS
 from regard.data.signal.reader import SignalReader, Wanted, steps
 from regard.data.table import Split
@@ -46,7 +47,7 @@ Pairs = Sequence[Pair]
 PARTS = ("train", "dev", "test")
 
 # Where not one answer is given for the whole.
-ANSWERS = {"label": "each"}
+ANSWERS = {"label": "each", "forecast": "ahead"}
 
 # The one column of data that is given as pairs.
 PAIRS_COLUMN = "label"
@@ -97,7 +98,23 @@ def read_part(
                 encoding_errors=data.encoding_errors,
                 say=say,
             )
+    if recipe.task.kind == "forecast":
+        return [window for series in examples for window in _windows(recipe, series)]
     return _checked(recipe, examples, say)
+
+
+def _windows(recipe: Recipe, series: Example) -> Iterator[Example]:
+    """Each place in a series from which its next steps are forecast."""
+    assert recipe.output.horizon is not None
+    return ahead.windows(series, context=recipe.context, horizon=recipe.output.horizon, columns=recipe.data.target)
+
+
+def to_be_answered(recipe: Recipe, example: Example) -> Example:
+    """An example without labels, as it is asked: of a series that is forecast its end."""
+    if recipe.task.kind != "forecast":
+        return example
+    assert recipe.output.horizon is not None
+    return ahead.asked(example, context=recipe.context, horizon=recipe.output.horizon)
 
 
 def to_be_scored(recipe: Recipe, examples: Sequence[Example]) -> Sequence[Example]:
@@ -228,6 +245,7 @@ def _signal_reader(recipe: Recipe, path: str | Path, format: str, predicting: bo
         answers=ANSWERS.get(recipe.task.kind, "whole"),
         source=data.source,
         target=data.target,
+        item=data.item,
         header=data.header,
         predicting=predicting,
         encoding_errors=data.encoding_errors,
@@ -292,6 +310,8 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
         raise DataError(f"data has the parts {', '.join(PARTS)}, of which train must not be empty; found {list(given)}")
     split = splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None
     make = partial(_example, split=split, separator=recipe.data.separator)
+    if recipe.task.kind == "forecast":
+        return _given_series(recipe, given, say)
     parts = {
         part: _checked(recipe, [make(pair, part, place) for place, pair in enumerate(given.get(part, ()), 1)], say)
         for part in PARTS
@@ -299,6 +319,17 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     columns = tuple(parts["train"][0].labels)
     digests = {part: _digest(examples) for part, examples in parts.items()}
     return _split(recipe, parts, columns, digests, say)
+
+
+def _given_series(recipe: Recipe, given: Mapping[str, Any], say: Say) -> Corpus:
+    """The user's own series, (time, columns), to be forecast."""
+    parts: dict[str, list[Example]] = {part: [] for part in PARTS}
+    for part, of_part in given.items():
+        for place, one in enumerate(of_part, 1):
+            series = one if isinstance(one, Example) else Example((f"{part} {place}",), signal=one)
+            parts[part] += _windows(recipe, replace(series, whole=True, place=Place(f"{part} {place}", 0)))
+    columns = tuple(parts["train"][0].labels)
+    return _split(recipe, parts, columns, {part: _digest(examples) for part, examples in parts.items()}, say)
 
 
 def _digest(examples: Sequence[Example]) -> str:
@@ -365,6 +396,10 @@ def _split(
 
 def _set_aside(recipe: Recipe, examples: Sequence[Example], say: Say) -> Sequence[Sequence[Example]]:
     """What is left to learn from, and what is set aside for dev, or for dev and test."""
+    if recipe.task.kind == "forecast":
+        found = ahead.by_time(examples, recipe.data.split)
+        say(f"no dev data: the last {recipe.data.split[0]:.0%} of each series are set aside (data.split)")
+        return found
     data, classes = recipe.data, recipe.task.kind == "classify" and recipe.data.separator is None
     found = divide(examples, data.split, by=data.split_by, seed=recipe.train.seed, classes=classes)
     counts = " and ".join(str(len(part)) for part in found[1:])

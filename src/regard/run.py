@@ -8,10 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from regard.corpus import Pairs, given_corpus, guess, read_beside, read_part, reader_of, splitter, to_be_scored
+import numpy as np
+
+from regard.corpus import (
+    Pairs,
+    given_corpus,
+    guess,
+    read_beside,
+    read_part,
+    reader_of,
+    splitter,
+    to_be_answered,
+    to_be_scored,
+)
 from regard.data.example import Example
 from regard.data.reading import PAIR_READERS, Reader, found_in, guess_format, guess_table
-from regard.data.signal.reader import SignalReader
+from regard.data.signal.reader import SignalReader, steps
 from regard.data.target import Texts
 from regard.data.text import Text
 from regard.errors import DataError, RegardError, choose
@@ -26,7 +38,7 @@ from regard.scoring import Scored, score
 from regard.writing import writer
 
 # What can be asked.
-Items = str | Path | Iterable[str | Sequence[str] | Example]
+Items = str | Path | Iterable[str | Sequence[str] | np.ndarray | Example]
 
 _ON_ERROR = {name: name for name in NAMES["data.on_error"]}
 
@@ -155,7 +167,7 @@ class Run:
         for found in found_in(path, reader, self.recipe.data.encoding_errors):
             if isinstance(found, DataError) and on_error == "stop":
                 raise DataError(f"{found} (--on-error skip leaves its place empty)")
-            yield found
+            yield to_be_answered(self.recipe, found) if isinstance(found, Example) else found
 
     def evaluate(
         self,
@@ -199,15 +211,27 @@ class Run:
         (column,) = self.predictor.targets
         return read_beside(self.recipe, str(data), str(reference), column, say)
 
-    def look(self, item: str | Sequence[str] | Example) -> Look:
+    def look(self, item: str | Sequence[str] | np.ndarray | Example) -> Look:
         """The answer to one item, and what attention did for it."""
         return look(self.predictor, self._example(item))
 
-    def _example(self, item: str | Sequence[str] | Example) -> Example:
+    def _example(self, item: str | Sequence[str] | np.ndarray | Example) -> Example:
         if isinstance(item, Example):
-            return item
+            return to_be_answered(self.recipe, item) if item.signal is not None and not item.labels else item
+        if isinstance(item, np.ndarray):
+            return self._example(_of_array(item, whole=self.predictor.whole or self.recipe.task.kind == "forecast"))
+        if self.recipe.input.kind != "text":
+            raise DataError(
+                f"{item!r} is text, but this run reads {self.recipe.input.kind}; give an array of numbers, or a file "
+                "as a Path"
+            )
         words = splitter(self.recipe)(item) if isinstance(item, str) else tuple(item)
         return Example(words, whole=self.predictor.whole)
+
+
+def _of_array(values: np.ndarray, *, whole: bool) -> Example:
+    """A user's own array to be answered."""
+    return Example(("array",) if whole else steps(len(values)), whole=whole, signal=values)
 
 
 def load(run: str | Path, *, trust_code: bool = False) -> Run:

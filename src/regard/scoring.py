@@ -12,7 +12,7 @@ from regard.data.target import Classes, Numbers
 from regard.errors import DataError
 from regard.predict import Answer, Predictor
 from regard.recipe.settings import Recipe
-from regard.training.floor import class_floors, label_floors, number_floors
+from regard.training.floor import ahead_floors, class_floors, label_floors, number_floors
 from regard.training.interval import intervals
 from regard.training.metric import (
     LabelScores,
@@ -126,6 +126,8 @@ def floors(predictor: Predictor, corpus: Corpus, examples: Sequence[Example], re
         }
     if separator is not None:
         return dict(class_floors(corpus.train, examples, corpus.columns, separator))
+    if recipe.task.kind == "forecast":
+        return dict(ahead_floors(corpus.train, examples, corpus.columns))
     if recipe.task.kind == "regress":
         return dict(number_floors(corpus.train, examples, corpus.columns, ignore))
     return dict(label_floors(corpus.train, examples, corpus.columns, ignore, scheme=recipe.output.scheme))

@@ -98,7 +98,7 @@ def _text(item: Item, predictor: Predictor) -> list[int] | None:
 
 def _write(place: Path, found: Sequence[Found]) -> None:
     tensors = {
-        f"{number} {kind} {name}": tensor.contiguous()
+        f"{number} {kind} {name}": tensor.clone()  # of numbers, both are views of the same
         for number, one in enumerate(found)
         for kind, of_kind in (("scores", one.scores), ("raw", one.raw))
         for name, tensor in of_kind.items()

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.models.inputs import Inputs
+from regard.models.outputs import NumberHead
 
 
 class EachWord(nn.Module):
@@ -49,6 +50,18 @@ class FirstPool(nn.Module):
         return x[torch.arange(len(x), device=x.device), first] * mine.any(1, keepdim=True)
 
 
+class LastPool(nn.Module):
+    """The last element answers for all (it has seen them)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+
+    def forward(self, x: Tensor, mine: Tensor) -> Tensor:
+        """x: (batch, time, width); mine: (batch, time), which elements count; output: (batch, width)"""
+        last = x.shape[1] - 1 - mine.flip(1).long().argmax(1)
+        return x[torch.arange(len(x), device=x.device), last] * mine.any(1, keepdim=True)
+
+
 class AttentionPool(nn.Module):
     """One learned question weighs all elements.
 
@@ -67,7 +80,12 @@ class AttentionPool(nn.Module):
         return (hidden.softmax(-1)[:, None] @ x)[:, 0] * mine.any(1, keepdim=True)
 
 
-POOLINGS: dict[str, type[nn.Module]] = {"mean": MeanPool, "first": FirstPool, "attention": AttentionPool}
+POOLINGS: dict[str, type[nn.Module]] = {
+    "mean": MeanPool,
+    "first": FirstPool,
+    "last": LastPool,
+    "attention": AttentionPool,
+}
 
 
 class Together(nn.Module):
@@ -101,6 +119,44 @@ class Compared(nn.Module):
         one, other = (self.pool(x, inputs["texts"] == text) for text in (0, 1))
         cosine = self.scale * F.cosine_similarity(one, other, dim=-1)[:, None]
         return torch.cat((one, other, (one - other).abs(), one * other, cosine), -1)[:, None]
+
+
+class Ahead(nn.Module):
+    """What was read becomes a vector for each of the steps to come, and beside it stand the values known last.
+
+    So a forecast can begin where the series stands: what a linear map of both learns is what changes.
+    """
+
+    def __init__(self, pool: nn.Module, width: int, horizon: int, columns: int) -> None:
+        super().__init__()
+        self.pool = pool
+        self.each = nn.Linear(width, horizon * width)
+        self.horizon = horizon
+        self.width = width + columns
+
+    def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
+        """x: (batch, time, width); output: (batch, horizon, width + columns)"""
+        # (batch, horizon * width) -> (batch, horizon, width)
+        steps = F.gelu(self.each(self.pool(x, real(x, inputs)))).unflatten(-1, (self.horizon, -1))
+        return torch.cat((steps, last_known(inputs["vectors"])[:, None].expand(-1, self.horizon, -1)), -1)
+
+    def begin(self, head: nn.Module, column: int) -> None:
+        """Let a head begin with the column's own last value."""
+        assert isinstance(head, NumberHead)
+        with torch.no_grad():
+            head.project.weight[:, -(self.width - self.each.in_features) :] = 0.0
+            head.project.weight[:, self.each.in_features + column] = 1.0
+
+
+def last_known(values: Tensor) -> Tensor:
+    """The last value of each column that is not missing; 0, the column's mean, where all are.
+
+    values: (batch, time, columns); output: (batch, columns)
+    """
+    known = ~values.isnan()
+    last = values.shape[1] - 1 - known.flip(1).long().argmax(1)
+    found = values.gather(1, last[:, None])[:, 0]
+    return torch.where(known.any(1), found, torch.zeros_like(found))
 
 
 def real(x: Tensor, inputs: Inputs) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from regard.recipe.settings import FORMATS, POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Recipe
+from regard.recipe.settings import FORMATS, NUMBER_TASKS, POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Recipe
 
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
@@ -50,7 +50,7 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
                     f"model.key_heads is {model.key_heads}, which does not divide heads = {model.heads}",
                 )
             )
-    if recipe.task.kind == "label" and len(recipe.data.source) > 1:
+    if recipe.task.kind == "label" and recipe.input.kind == "text" and len(recipe.data.source) > 1:
         found.append(("data.source", "data.source names several columns, but a label for each word reads one"))
     for setting, wanted in (("model.towers", model.towers), ("input.shared_words", recipe.input.shared_words)):
         if wanted and len(recipe.data.source) != 2:
@@ -95,8 +95,22 @@ def _input(recipe: Recipe) -> list[tuple[str, str]]:
         found.append(("data.format", f"data.format is {format}, but input.kind = {kind} is read from {known}"))
     if kind != "text" and recipe.task.kind == "label" and recipe.input.patch > 1:
         found.append(("input.patch", f"input.patch is {recipe.input.patch}, but each step has a label; use patch = 1"))
+    if recipe.task.kind == "forecast":
+        found += _forecast(recipe)
     if kind != "text" and recipe.output.share == "all":
         found.append(("output.share", f"output.share = all shares pieces with a source of text; input.kind is {kind}"))
+    return found
+
+
+def _forecast(recipe: Recipe) -> list[tuple[str, str]]:
+    """What a forecast needs."""
+    found = []
+    if recipe.input.kind != "vectors":
+        found.append(
+            ("task.kind", f"task.kind is forecast, which reads input.kind = vectors; it is {recipe.input.kind}")
+        )
+    if recipe.output.horizon is None:
+        found.append(("output.horizon", "output.horizon is missing: how many of the next steps are to be answered"))
     return found
 
 
@@ -131,8 +145,13 @@ def _split(recipe: Recipe) -> list[tuple[str, str]]:
     if data.split_by == "column":
         if data.split_column is None:
             found.append(("data.split_by", "data.split_by is column, but data.split_column names none"))
-        if kind not in WHOLE_TASKS or data.format == "parallel":
-            what = f"task.kind = {kind}" if kind not in WHOLE_TASKS else "data.format = parallel"
+        if kind not in WHOLE_TASKS or data.format == "parallel" or recipe.input.kind != "text":
+            reasons = {
+                f"input.kind = {recipe.input.kind}": recipe.input.kind != "text",
+                f"task.kind = {kind}": kind not in WHOLE_TASKS,
+                "data.format = parallel": True,
+            }
+            what = next(reason for reason, holds in reasons.items() if holds)
             found.append(("data.split_by", f"data.split_by is column, which tables have; with {what} there is none"))
     return found
 
@@ -236,6 +255,8 @@ def _by_input(recipe: Recipe) -> Iterator[Rule]:
     yield "input", "mixup", kind != "text", reason
     yield "input", "mixup", task in POOLED_TASKS, f"task.kind = {task}"
     yield "model", "towers", kind == "text", reason
+    yield "data", "item", kind == "vectors", reason
+    yield "data", "encoding_errors several_right split_column", kind == "text", reason
     yield "decode", "unknown", kind == "text", reason
 
 
@@ -243,7 +264,10 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     """What only some tasks use."""
     kind = recipe.task.kind
     written, reason = kind == "seq2seq", f"task.kind = {kind}"
-    yield "model", "pooling towers", kind in POOLED_TASKS, reason
+    yield "model", "pooling", kind in (*POOLED_TASKS, "forecast"), reason
+    yield "model", "towers", kind in POOLED_TASKS, reason
+    yield "output", "horizon", kind == "forecast", reason
+    yield "input", "context", kind == "forecast", reason
     yield "input", "shared_words", kind in POOLED_TASKS, reason
     yield "model", "decoder decoder_depth", written, reason
     yield "output", _WRITTEN, written, reason
@@ -252,9 +276,11 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     yield "data", "several_right", written, reason
     yield "data", "ignore", not written, reason
     yield "data", "scheme", kind == "label", reason
-    yield "data", "header", kind in WHOLE_TASKS, reason
+    yield "data", "header", kind in WHOLE_TASKS or recipe.input.kind == "vectors", reason
+    yield "data", "split_by", kind != "forecast", f"{reason}, which sets aside the end of each series"
     yield "data", "separator", kind == "classify", reason
-    yield "train", "label_smoothing", kind != "regress", reason
+    yield "train", "label_smoothing", kind not in NUMBER_TASKS, reason
+    yield "data", "ignore", kind != "forecast", reason
     yield "train", "class_weights", kind in ("label", "classify"), reason
 
 

@@ -15,8 +15,8 @@ from regard.errors import nearest
 # The allowed names of each setting that is chosen by name. Those that stand in a table of the package are held against
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
-    "task.kind": ("label", "classify", "regress", "seq2seq"),
-    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel", "ts"),
+    "task.kind": ("label", "classify", "regress", "seq2seq", "forecast"),
+    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel", "ts", "npz", "npy"),
     "data.split_by": ("chance", "lines", "column"),
     "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
     "data.on_error": ("stop", "skip"),
@@ -39,7 +39,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.normalizer": ("softmax", "relu", "sigmoid", "sparsemax", "entmax15"),
     "model.position": ("none", "sinusoidal", "learned", "floater", "shaw", "t5", "alibi", "rotary", "quadratic"),
     "model.query_key_norm": ("none", "layer", "rms"),
-    "model.pooling": ("mean", "first", "attention"),
+    "model.pooling": ("mean", "first", "last", "attention"),
     "model.norm": ("layer", "rms", "batch", "none"),
     "model.norm_place": ("before", "after"),
     "train.schedule": ("cosine", "linear", "inverse_root", "constant"),
@@ -128,17 +128,19 @@ Window = Annotated[tuple[int, ...], BeforeValidator(_both_sides), AfterValidator
 # The formats of each kind of input.
 FORMATS = {
     "text": ("conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
-    "vectors": ("ts",),
+    "vectors": ("ts", "csv", "tsv", "npz", "npy"),
 }
 
 # Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, and the metrics of each
 # task, the first being its own; where an item may have several classes (data.separator), the metrics stand apart.
 WHOLE_TASKS = ("classify", "regress", "seq2seq")
 POOLED_TASKS = ("classify", "regress")
+NUMBER_TASKS = ("regress", "forecast")
 TASK_METRICS = {
     "label": ("accuracy", "exact", "span_f1"),
     "classify": ("accuracy", "macro_f1"),
     "regress": ("pearson", "spearman", "rmse"),
+    "forecast": ("rmse", "pearson", "spearman"),
     "seq2seq": ("exact", "bleu", "chrf", "word_errors", "character_errors", "perplexity"),
 }
 SEVERAL_METRICS = ("micro_f1", "macro_f1", "exact")
@@ -155,7 +157,8 @@ class TaskSettings(Section):
 
     kind: Annotated[str, _one_of("task.kind")] = Field(
         "label",
-        description="label: one for each word; classify, regress: a class or number for the whole; seq2seq: a text",
+        description="label: one for each word or step; classify, regress: a class or number for the whole; seq2seq: a "
+        "text; forecast: the next steps",
     )
 
 
@@ -173,6 +176,11 @@ class DataSettings(Section):
     )
     source: Columns = Field((), description="the column that is read (a name, or a number from 1); several are joined")
     target: Columns = Field((), description="the columns that are learnt; several get an output each")
+    item: Column | None = Field(
+        None,
+        description="vectors in tables: rows with the same value in this column are the steps of one item; without, a "
+        "row is an item (for a label per step or a forecast, a file is one)",
+    )
     header: bool | None = Field(
         None, description="whether a table's first line names its columns; yes where a column is given by its name"
     )
@@ -240,6 +248,9 @@ class InputSettings(Section):
     )
     patch: Count = Field(1, description="vectors: so many steps become one vector")
     kernel: Odd = Field(5, description="vectors: how many steps are seen at once when they are read; odd")
+    context: Count | None = Field(
+        None, description="forecast: how many steps are looked back at; 4 * horizon where not given"
+    )
     jitter: Amount = Field(0.0, description="vectors: spread of the noise that training adds, in units of the columns'")
     scaling: Amount = Field(0.0, description="vectors: spread around 1 of the factor of each column in training")
     warp: Share = Field(
@@ -259,6 +270,7 @@ class OutputSettings(Section):
         description="how spans are written into labels (BIO is IOB2, BIOES is IOBES): they are scored strictly, and "
         "crf rules out what breaks it",
     )
+    horizon: Count | None = Field(None, description="forecast: how many of the next steps are answered")
     crf: bool = Field(False, description="whether neighbouring labels are chosen together (conditional random field)")
     tokens: Annotated[str, _one_of("output.tokens")] = Field(
         "characters", description="seq2seq: what a text is written in; words are what stands between spaces"
@@ -337,7 +349,7 @@ class ModelSettings(Section):
         "before", description="before each part, or after adding it"
     )
     pooling: Annotated[str, _one_of("model.pooling")] = Field(
-        "mean", description="classify, regress: how all elements become one"
+        "mean", description="classify, regress, forecast: how all elements become one"
     )
     towers: bool = Field(
         False,
@@ -459,6 +471,11 @@ class Recipe(Section):
     model: ModelSettings = ModelSettings()
     train: TrainSettings = TrainSettings()
     decode: DecodeSettings = DecodeSettings()
+
+    @property
+    def context(self) -> int:
+        """Forecast: how many steps are looked back at."""
+        return self.input.context or 4 * (self.output.horizon or 1)
 
     @property
     def metric(self) -> str:

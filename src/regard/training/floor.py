@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 
+import numpy as np
+
 from regard.data.example import Example
+from regard.data.signal.ahead import last_known
 from regard.data.target import Numbers, parted
 from regard.training import linear
+from regard.training.linear_ahead import linear_ahead
 from regard.training.metric import LabelScores, NumberScores, collect_numbers, count_classes, count_labels
 
 Lookup = Callable[[str], str]
@@ -138,6 +142,23 @@ def number_floors(
         )
         found[name] = collect_numbers(answers, ignore)
     return found
+
+
+def ahead_floors(train: Sequence[Example], test: Sequence[Example], columns: Sequence[str]) -> dict[str, NumberScores]:
+    """The last known value of each column for all steps to come, and a linear model of what is looked back at."""
+    answers = (({column: _still(example, column) for column in columns}, example.labels) for example in test)
+    found = {"last value": collect_numbers(answers)}
+    fitted = {column: linear_ahead(train, test, column) for column in columns}
+    answers = (
+        ({column: fitted[column][number] for column in columns}, example.labels) for number, example in enumerate(test)
+    )
+    return {**found, "linear model on the steps before": collect_numbers(answers)}
+
+
+def _still(example: Example, column: str) -> tuple[str, ...]:
+    assert isinstance(example.signal, np.ndarray)
+    last = last_known(example.signal)[example.columns.index(column)]
+    return (repr(float(last)),) * len(example.words)
 
 
 def _answers(look_up: Lookup, example: Example, whole: bool) -> tuple[str, ...]:

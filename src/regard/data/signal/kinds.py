@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from regard.data.kind import InputKind
+from regard.data.lines import check_file, read_lines
+from regard.data.signal.arrays import Npy, Npz
+from regard.data.signal.csv import CsvVectors, TsvVectors, looks_like
 from regard.data.signal.reader import SignalReader
 from regard.data.signal.ts import Ts
 from regard.data.signal.vectors import Vectors
@@ -30,7 +34,16 @@ class SignalKind:
 
 
 def _guess_vectors(path: str | Path) -> str:
-    return "ts"
+    """The format of a file of series: by its first bytes, which for text are its first lines."""
+    check_file(path)
+    with Path(path).open("rb") as stream:
+        first = stream.read(6)
+    if first.startswith(b"PK"):
+        return Npz.name
+    if first == b"\x93NUMPY":
+        return Npy.name
+    lines = (line.lower() for _, line in islice(read_lines(path, "replace"), 500))
+    return Ts.name if any(line.startswith("@data") for line in lines) else looks_like(path)
 
 
 def input_to_json(kind: InputKind) -> str:
@@ -54,5 +67,7 @@ def input_from_json(text: str, where: str) -> InputKind:
 
 
 SIGNALS: dict[str, SignalKind] = {
-    "vectors": SignalKind({"ts": Ts}, _guess_vectors, Vectors),
+    "vectors": SignalKind(
+        {reader.name: reader for reader in (Ts, CsvVectors, TsvVectors, Npz, Npy)}, _guess_vectors, Vectors
+    ),
 }
