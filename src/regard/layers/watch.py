@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+
+# What is kept of a tile: (batch, heads, rows, keys) and which rows it has -> (batch, heads kept, rows kept, keys).
+Taken = Callable[[Tensor, slice], Tensor]
 
 
 class WatchedPoint(nn.Module):
@@ -24,17 +27,23 @@ class WatchedPoint(nn.Module):
         return weights
 
 
-class Watch:
-    """The weights that passed a point when its layer ran last."""
+def everything(weights: Tensor, rows: slice) -> Tensor:
+    """Keeps a tile as it is."""
+    return weights.detach().clone()
 
-    def __init__(self) -> None:
+
+class Watch:
+    """The weights that passed a point when its layer ran last, or what was taken of them."""
+
+    def __init__(self, take: Taken = everything) -> None:
+        self._take = take
         self._tiles: list[Tensor] = []
 
     def heard(self, point: nn.Module, inputs: tuple[Tensor, slice], weights: Tensor) -> None:
         """A forward hook: one tile of rows has passed; the first row begins anew."""
         if not inputs[1].start:
             self._tiles = []
-        self._tiles.append(weights.detach().clone())
+        self._tiles.append(self._take(weights, inputs[1]))
 
     @property
     def seen(self) -> bool:
@@ -48,9 +57,9 @@ class Watch:
 
 
 @contextmanager
-def watching(point: WatchedPoint) -> Iterator[Watch]:
-    """While this is open, the weights that pass are kept."""
-    watch = Watch()
+def watching(point: WatchedPoint, take: Taken = everything) -> Iterator[Watch]:
+    """While this is open, the weights that pass are kept, or what is taken of them."""
+    watch = Watch(take)
     handle = point.register_forward_hook(watch.heard)
     try:
         yield watch
