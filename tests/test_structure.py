@@ -48,7 +48,7 @@ ROWS = (
     ("run", "init", "doctor", "runs", "results"),
     ("certificate",),
     ("experiment",),
-    ("demo", "comparison", "printing"),
+    ("demo", "comparison", "printing", "showing"),
     ("cli",),
     ("__main__", "__init__"),
 )

@@ -109,7 +109,7 @@ class Run:
             raise RegardError("stream is asked for, but decode.unknown = copy knows its words only when all is written")
         if self.recipe.decode.required:
             raise RegardError("stream is asked for, but decode.required needs several beginnings; take one of them out")
-        return self.predictor.stream(self._example(item))
+        return self.predictor.stream(self.example(item))
 
     def given(self, examples: Sequence[Example], texts: Sequence[str]) -> list[Given]:
         """How probable the model holds given texts, one for each example."""
@@ -128,7 +128,7 @@ class Run:
         """The same one after the other, in memory that does not grow."""
         if isinstance(items, Path):
             return self.answers_in(items, self.reader(items), on_error=on_error)
-        return self.predictor.predict(map(self._example, [items] if isinstance(items, str) else items))
+        return self.predictor.predict(map(self.example, [items] if isinstance(items, str) else items))
 
     def reader(self, path: str | Path, format: str = "guess") -> Reader | SignalReader:
         """How a file without targets is read: as what it looks like, and the standard input as lines of text."""
@@ -211,15 +211,25 @@ class Run:
         (column,) = self.predictor.targets
         return read_beside(self.recipe, str(data), str(reference), column, say)
 
-    def look(self, item: str | Sequence[str] | np.ndarray | Example) -> Look:
-        """The answer to one item, and what attention did for it."""
-        return look(self.predictor, self._example(item))
+    def look(
+        self,
+        item: str | Sequence[str] | np.ndarray | Example,
+        *,
+        rows: slice | None = None,
+        columns: slice | None = None,
+    ) -> Look:
+        """The answer to one item, and what attention did for it.
 
-    def _example(self, item: str | Sequence[str] | np.ndarray | Example) -> Example:
+        rows, columns: which elements pictures show of a long input, as in slice(400, 600)
+        """
+        return look(self.predictor, self.example(item), rows, columns)
+
+    def example(self, item: str | Sequence[str] | np.ndarray | Example) -> Example:
+        """An item as this run reads it: a line of text is split into words."""
         if isinstance(item, Example):
             return to_be_answered(self.recipe, item) if item.signal is not None and not item.labels else item
         if isinstance(item, np.ndarray):
-            return self._example(_of_array(item, whole=self.predictor.whole or self.recipe.task.kind == "forecast"))
+            return self.example(_of_array(item, whole=self.predictor.whole or self.recipe.task.kind == "forecast"))
         if self.recipe.input.kind != "text":
             raise DataError(
                 f"{item!r} is text, but this run reads {self.recipe.input.kind}; give an array of numbers, or a file "

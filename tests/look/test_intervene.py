@@ -103,19 +103,17 @@ def test_all_states_of_another_input_give_its_answer():
 )
 def test_what_cannot_be_changed_is_refused_by_name(make, words):
     model = attention_encoder()
-    with pytest.raises(RegardError, match=words):
-        with make(model):
-            answer(model)
+    with pytest.raises(RegardError, match=words), make(model):
+        answer(model)
     assert not any(module._forward_hooks for module in model.modules())
 
 
 def test_edges_of_an_input_that_passes_in_tiles_are_refused():
     refuse_tiled(1_000, 1_000, heads=4)
-    with pytest.raises(RegardError, match="4 × 8,000 × 8,000 or more. Take a shorter input"):
+    with pytest.raises(RegardError, match=r"4 × 8,000 × 8,000 or more. Take a shorter input"):
         refuse_tiled(8_000, 8_000, heads=4)
 
 
 def test_a_model_without_attention_says_so():
     with pytest.raises(RegardError, match=r"no attention blocks.0.attention; this model has none"):
-        with without_heads(torch.nn.Linear(2, 2), {PATH: [0]}):
-            pass
+        without_heads(torch.nn.Linear(2, 2), {PATH: [0]})

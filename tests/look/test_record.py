@@ -110,7 +110,7 @@ def test_a_layer_or_head_that_is_not_there_is_named_with_those_that_are():
     model = attention_encoder()
     with pytest.raises(RegardError, match=r"no attention blocks.0.atention; there are blocks.0.attention, .*mean"):
         record(model, layers=["blocks.0.atention"]).__enter__()
-    with pytest.raises(RegardError, match="no head 2 in blocks.0.attention; the heads are 0 to 1"):
+    with pytest.raises(RegardError, match=r"no head 2 in blocks.0.attention; the heads are 0 to 1"):
         record(model, heads=[2]).__enter__()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from regard.attention.question import TILE_WEIGHTS
@@ -71,7 +72,7 @@ def cutting(model: nn.Module, path: str, head: int, edges: Sequence[tuple[int, i
                     f"there is no edge from {query} to {key} in {path}; there are {found.shape[2]} queries and "
                     f"{found.shape[3]} keys, numbered from 0"
                 )
-        cut = found.new_zeros(found.shape[1:], dtype=bool)
+        cut = torch.zeros_like(found[0], dtype=torch.bool)
         for query, key in edges:
             cut[head, query, key] = True
         return without(found, cut)
@@ -80,9 +81,7 @@ def cutting(model: nn.Module, path: str, head: int, edges: Sequence[tuple[int, i
 
 
 @contextmanager
-def patching(
-    model: nn.Module, states: Mapping[str, Tensor], elements: Sequence[int] | None = None
-) -> Iterator[None]:
+def patching(model: nn.Module, states: Mapping[str, Tensor], elements: Sequence[int] | None = None) -> Iterator[None]:
     """While this is open, these modules give the states that another input had there, for all or some elements.
 
     states:   module path -> (batch, time, width), as a recording's `hidden`
@@ -163,7 +162,9 @@ def _patch(path: str, state: Tensor, elements: Sequence[int] | None) -> Callable
         there = list(elements)
         most = min(state.shape[1], output.shape[1])
         if any(not 0 <= place < most for place in there):
-            raise RegardError(f"elements {there} are to be patched in {path}, but both inputs have only 0 to {most - 1}")
+            raise RegardError(
+                f"elements {there} are to be patched in {path}, but both inputs have only 0 to {most - 1}"
+            )
         changed = output.clone()
         changed[:, there] = state[:, there].to(output)
         return changed

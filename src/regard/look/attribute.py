@@ -1,0 +1,139 @@
+"""Other ways to say what an answer comes from, beside the weights themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from regard.data.batching import collate
+from regard.layers.multihead import MultiHeadAttention
+from regard.look.effect import Asked
+from regard.look.record import Recording, attention_layers
+from regard.predict import Predictor, shared_words, texts_of
+
+
+def rollout(layers: Sequence[Tensor]) -> Tensor:
+    """How much of each element reaches each other through all layers: the mean of the heads, half of it what was there
+    already (the residual), multiplied from layer to layer.
+
+    Source: Abnar & Zuidema 2020, arXiv:2005.00928, section 3, "attention rollout".
+
+    layers: for each layer (heads, queries, keys); output: (queries, keys)
+    """
+    flow = torch.eye(layers[0].shape[-1], dtype=layers[0].dtype)
+    for weights in layers:
+        mixed = (weights.mean(0) + torch.eye(len(flow), dtype=flow.dtype)) / 2
+        flow = (mixed / mixed.sum(-1, keepdim=True)) @ flow
+    return flow
+
+
+def norms(layer: MultiHeadAttention, recording: Recording, path: str) -> Tensor:
+    """How much each element really adds: the length of weight × value, projected as the layer does.
+
+    A large weight on a small value adds nothing. Source: Kobayashi et al. 2020, arXiv:2004.10102, equation 5 (their
+    ‖α f(x)‖).
+
+    output: (batch, heads, queries, keys)
+    """
+    question, weights = recording.questions[path], recording.weights[path]
+    values = question.values
+    if isinstance(layer.output, torch.nn.Linear):
+        # (width, heads * value_width) -> (heads, value_width, width)
+        project = layer.output.weight.T.unflatten(0, (layer.heads, -1))
+        values = values @ project.to(values)
+    return weights * values.norm(dim=-1)[:, :, None]
+
+
+def gradients(asked: Asked) -> dict[str, Tensor]:
+    """Which weights the answer would feel: each weight times the gradient of the answer's log-probability.
+
+    Source: Barkan et al. 2021 and Chefer et al. 2021, arXiv:2012.09838, equation 5 (there without layers' product).
+
+    output: path -> (heads, queries, keys)
+    """
+    seen: dict[str, Tensor] = {}
+    model = asked.predictor.model
+    handles = [
+        layer.weights.register_forward_hook(_hold(path, seen)) for path, layer in attention_layers(model).items()
+    ]
+    try:
+        with torch.enable_grad():
+            total = _log_probability(asked)
+            found = torch.autograd.grad(total, list(seen.values()), allow_unused=True)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return {
+        path: torch.zeros_like(weights[0]) if gradient is None else (weights * gradient)[0].detach()
+        for (path, weights), gradient in zip(seen.items(), found, strict=True)
+    }
+
+
+def _hold(path: str, seen: dict[str, Tensor]):  # type: ignore[no-untyped-def]
+    def hook(point: object, inputs: tuple[Tensor, slice], weights: Tensor) -> Tensor:
+        if not weights.requires_grad:
+            weights = weights.detach().requires_grad_()
+        seen[path] = weights
+        return weights
+
+    return hook
+
+
+def _log_probability(asked: Asked) -> Tensor:
+    """Of the answer; of a number the number itself."""
+    total = torch.zeros((), device=asked.predictor.device)
+    for column, scores in asked.predictor.model(asked.inputs).items():
+        head = asked.predictor.model.output.head(column)
+        certain = head.certainty(scores, asked.best[column], asked.inputs["answers"])
+        total = total + (head.best(scores, asked.inputs["answers"]).sum() if certain is None else _logs(certain))
+    return total
+
+
+def _logs(shares: Tensor) -> Tensor:
+    return shares.clamp(min=1e-30).log().sum()
+
+
+def leave_one_out(asked: Asked, words: Sequence[str]) -> Tensor:
+    """What each word of the input is worth: how much the answer's probability falls when the word is left out.
+
+    output: (words, elements of the answer); not a number where that element went with the word
+    """
+    before = asked.answers()[0][0]
+    predictor = asked.predictor
+    each_word = not predictor.whole and predictor.writes is None
+    rows = []
+    for place in range(len(words)):
+        rest = [word for number, word in enumerate(words) if number != place]
+        if not rest:
+            rows.append(torch.full_like(before, torch.nan))
+            continue
+        kept = [number for number in range(len(words)) if number != place] if each_word else None
+        after = _shares_without(asked, predictor, rest, kept)
+        if each_word:
+            columns = len(before) // len(words)
+            one = torch.full((columns, len(words)), torch.nan)
+            one[:, kept] = after.view(columns, len(rest))
+            after = one.flatten()
+        rows.append(before - after)
+    return torch.stack(rows)
+
+
+def _shares_without(asked: Asked, predictor: Predictor, rest: Sequence[str], kept: Sequence[int] | None) -> Tensor:
+    encoded = predictor.tokenizer.encode(rest)
+    item = replace(
+        asked.item,
+        encoded=encoded,
+        words=len(rest),
+        answers=asked.item.answers if kept is None else len(rest),
+        labels={},
+        texts=texts_of(rest, encoded) if asked.item.texts else (),
+        shared=shared_words(rest) if asked.item.shared else (),
+    )
+    inputs = collate([item], [0]).to(predictor.device).inputs
+    best = asked.best if kept is None else {column: best[:, kept] for column, best in asked.best.items()}
+    for name in ("written", "answers") if "written" in asked.inputs else ():
+        inputs[name] = asked.inputs[name]
+    return Asked(predictor, item, inputs, best).answers()[0][0]
