@@ -42,7 +42,7 @@ def norms(layer: MultiHeadAttention, recording: Recording, path: str) -> Tensor:
     values = question.values
     if isinstance(layer.output, torch.nn.Linear):
         # (width, heads * value_width) -> (heads, value_width, width)
-        project = layer.output.weight.T.unflatten(0, (layer.heads, -1))
+        project = layer.output.weight.detach().T.unflatten(0, (layer.heads, -1))
         values = values @ project.to(values)
     return weights * values.norm(dim=-1)[:, :, None]
 

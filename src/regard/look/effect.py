@@ -98,12 +98,13 @@ class Asked:
         return batch
 
     def answers(self, count: int = 1) -> tuple[Tensor, Tensor]:
-        """How probable the model holds the answer, for copies side by side, and where it now answers otherwise.
+        """How probable the model holds the answer, for copies side by side, and what it would answer now.
 
-        output: (count, elements) and the same as booleans; the elements of all columns one after the other
+        output: (count, elements) and the same, answers as numbers that are equal where answers are; the elements of
+            all columns one after the other
         """
         inputs = self.copies(count)
-        shares, others = [], []
+        shares, answers = [], []
         with torch.inference_mode():
             for column, scores in self.predictor.model(inputs).items():
                 head, target = _head(self.predictor, column), self.predictor.targets[column]
@@ -111,16 +112,16 @@ class Asked:
                 now = head.best(scores, inputs["answers"])
                 if isinstance(target, Numbers):
                     shares.append(now)
-                    others.append(torch.zeros_like(now, dtype=torch.bool))
+                    answers.append(torch.zeros_like(now))
                 elif isinstance(target, Classes):
                     shares.append(now.flatten(1))
-                    others.append(((now > target.threshold) != (best > target.threshold)).flatten(1))
+                    answers.append((now > target.threshold).float().flatten(1))
                 else:
                     certain = head.certainty(scores, best, inputs["answers"])
                     assert certain is not None
                     shares.append(certain)
-                    others.append(now != best)
-        return torch.cat(shares, 1).float().cpu(), torch.cat(others, 1).cpu()
+                    answers.append(now.float())
+        return torch.cat(shares, 1).float().cpu(), torch.cat(answers, 1).cpu()
 
     @property
     def measures_numbers(self) -> bool:
@@ -137,9 +138,9 @@ class Asked:
             some = edits[start : start + copies_at_once]
             # The first copy is as it was: so both sides are rounded as numbers of one batch.
             with _each(self.predictor.model, [{}, *some]):
-                shares, others = self.answers(1 + len(some))
+                shares, answers = self.answers(1 + len(some))
             found += [
-                _effect(shares[0], shares[row], others[row] & ~others[0], self.measures_numbers)
+                _effect(shares[0], shares[row], answers[row] != answers[0], self.measures_numbers)
                 for row in range(1, 1 + len(some))
             ]
         return found
@@ -277,13 +278,14 @@ def importance(asked: Asked, found: dict[str, list[OfHead]], copies: int) -> Imp
         key=lambda one: found[one[0]][one[1]].off.mean,
     )
     means, kept = [], []
+    whole = asked.answers()[1]
     for start in range(0, len(order) + 1, copies):
         some = range(start, min(start + copies, len(order) + 1))
         edits: list[dict[str, Edit]] = [_all_off(order[:count]) for count in some]
         with _each(asked.predictor.model, edits):
-            shares, others = asked.answers(len(edits))
+            shares, answers = asked.answers(len(edits))
         means += shares.mean(1).tolist()
-        kept += (1 - others.double().mean(1)).tolist()
+        kept += (answers == whole).double().mean(1).tolist()
     return Importance(order, means, kept)
 
 

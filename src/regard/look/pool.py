@@ -74,7 +74,8 @@ class Pool:
         numbers = torch.arange(first, first + tile.shape[1], device=tile.device)
         self._totals.add(tile, numbers)
         self._draw(tile.float().cpu(), first)
-        return weights[:, :, :0].detach()
+        # Nothing of the tile is kept, not even as an empty part of it, which would keep its memory.
+        return weights.new_empty((*weights.shape[:2], 0, weights.shape[3]))
 
     def _draw(self, tile: Tensor, first: int) -> None:
         heads, count, keys = tile.shape

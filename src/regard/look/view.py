@@ -30,8 +30,9 @@ from regard.page import curve
 
 SCRIPTS = ("unpack.js", "state.js", "figure.js", "panels.js", "export.js", "start.js")
 
-# One byte for a weight, relative to its row's largest.
-LEVELS = 255
+# One byte for a weight: 0 is exactly zero, 1 more than zero and less than half a step, and from there in as many steps
+# to the row's largest.
+STEPS = 254
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,14 @@ def _part(part: Part, names: Sequence[str]) -> dict[str, Any]:
     """names: what the answer's elements are called"""
     first = part.layers[0]
     cells, largest = zip(*(quantised(layer.cells) for layer in part.layers), strict=True)
-    data = {
+    data: dict[str, Any] = {
         "part": part.name,
         "rows": _side(part.rows, first.rows),
         "columns": _side(part.columns, first.columns),
         "size": [first.rows.places, first.columns.places],
         "full": [len(part.rows.names), len(part.columns.names)],
         "pool": [first.rows.size, first.columns.size],
+        "start": [first.rows.start, first.columns.start],
         "heads": [len(layer.cells) for layer in part.layers],
         "cells": _packed(np.concatenate([each.reshape(-1) for each in cells])),
         "largest": _packed(np.concatenate([each.reshape(-1) for each in largest]).astype("<f4")),
@@ -159,9 +161,19 @@ def _part(part: Part, names: Sequence[str]) -> dict[str, Any]:
     }
     places = [layer.where for layer in part.layers if layer.where is not None]
     if places:
-        data["where"] = _packed(np.concatenate([each.numpy().reshape(-1) for each in places]).astype("<u4"))
+        data["where"], data["whereBytes"] = _places(part, places)
         data["allRows"], data["allColumns"] = part.rows.names, part.columns.names
     return data
+
+
+def _places(part: Part, where: Sequence[Tensor]) -> tuple[str, int]:
+    """Where in each place its largest weight stands (row × columns of the place + column), and in how many bytes."""
+    rows, columns = part.layers[0].rows, part.layers[0].columns
+    found = np.stack([each.numpy() for layer in where for each in layer])
+    row, column = np.divmod(found, len(part.columns.names))
+    inside = (row - rows.start) % rows.size * columns.size + (column - columns.start) % columns.size
+    size = next(size for size in (1, 2, 4) if rows.size * columns.size <= 256**size)
+    return _packed(inside.astype(f"<u{size}")), size
 
 
 def _side(axis: Axis, extent: Extent) -> dict[str, Any]:
@@ -197,13 +209,12 @@ def quantised(cells: Tensor) -> tuple[np.ndarray, np.ndarray]:
     cells = cells.float()
     largest = cells.amax(-1) if cells.shape[-1] else cells.new_zeros(cells.shape[:2])
     shares = cells / torch.where(largest > 0, largest, 1.0)[..., None]
-    levels = (shares * LEVELS).round().clamp(0, LEVELS)
-    levels = torch.where((cells > 0) & (levels == 0), 1.0, levels)
+    levels = torch.where(cells > 0, 1 + (shares * STEPS).round().clamp(0, STEPS), 0.0)
     return levels.to(torch.uint8).numpy(), largest.numpy()
 
 
 def _packed(numbers: np.ndarray) -> str:
-    return b64encode(zlib.compress(numbers.tobytes(), 9)).decode()
+    return b64encode(zlib.compress(numbers.tobytes(), 6)).decode()
 
 
 def _curve(view: View, several: bool) -> str:

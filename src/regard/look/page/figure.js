@@ -63,7 +63,7 @@ function matrix(view, chosen, hovered, room) {
   const left = 14 + longest(rowNames) * 8, sound = view.part.columns.kind === "sound";
   const top = sound ? 76 : 18 + longest(columnNames) * 6.6;
   const right = sound ? 10 : 10 + longest(columnNames) * 4.2;
-  const cell = Math.max(3, Math.min(52, Math.floor(Math.min((room - left - right) / map.columns, 900 / map.rows))));
+  const cell = Math.max(map.columns > 120 ? 2 : 3, Math.min(52, Math.floor(Math.min((room - left - right) / map.columns, 900 / map.rows))));
   const width = left + map.columns * cell + right, height = top + map.rows * cell + 8;
   // One path for each tint: ten thousand cells are a few hundred paths.
   const paths = new Map();
@@ -81,7 +81,7 @@ function matrix(view, chosen, hovered, room) {
   const step = every(map.rows, cell, 14), size = Math.max(9, Math.min(13, cell * step * .8));
   rowNames.forEach((name, row) => {
     const on = row === chosen;
-    if (row % step && !on) return;
+    if (!on && (row % step || (chosen !== null && Math.abs(row - chosen) < step))) return;
     inside += label(left - 8, top + (row + .5) * cell + size * .36, cut(name, 18), on ? colours.line : colours.ink, { anchor: "end", size, weight: on ? 650 : 400 });
   });
   if (!sound) columnNames.forEach((name, column) => {

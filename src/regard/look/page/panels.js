@@ -109,11 +109,12 @@ function ranking(view, title, shares, name, place) {
     element("p", { class: "note" }, `${strongest.length < shares.length ? `the ${strongest.length} largest of ${shares.length}; ` : ""}${zeros ? `${zeros} exactly zero` : "none is zero"}`));
 }
 
-// A number as it is known: what is one step of a byte may be anything up to that.
+// A number as it is known: what is below half a step of a byte is only known to be below it.
 function written(weight, view, row) {
   let most = 0;
   for (let column = 0; column < view.map.columns; column++) most = Math.max(most, view.map.weights[row * view.map.columns + column]);
-  return weight > 0 && weight <= (most / 255) * 1.01 ? `≤ ${weight.toFixed(3)}` : weight.toFixed(3);
+  const half = most / 508;
+  return weight > 0 && weight < half ? `< ${(Math.ceil(half * 1000) / 1000).toFixed(3)}` : weight.toFixed(3);
 }
 
 function pooledElement(view, row, column) {
@@ -136,6 +137,7 @@ function drawWorth(views) {
     return sentences.length ? sentences.map((sentence, number) => element("p", {}, views.length > 1 && number === 0 ? `${place + 1}. ${sentence}` : sentence)) : [element("p", {}, DATA.inputs[place].unmeasured)];
   });
   $("worth").replaceChildren(...made);
+  $("worth").hidden = !made.some((paragraph) => paragraph.textContent);
 }
 
 function drawStep(change) {

@@ -40,7 +40,8 @@ function makeHolder(place) {
     drawNumbers(drawFigures(at && { place, at }), at && { place, at });
   });
   drawing.addEventListener("pointerleave", () => ((last = ""), drawNumbers(drawFigures(null), null)));
-  drawing.addEventListener("click", (event) => {
+  // Not "click": what was pressed may have been drawn anew under the pointer before it is let go.
+  drawing.addEventListener("pointerup", (event) => {
     const at = find(event);
     if (!at || at[0] === null) return;
     const row = [...state.row];

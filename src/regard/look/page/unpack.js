@@ -8,11 +8,15 @@ async function bytes(text) {
   return new Response(stream).arrayBuffer();
 }
 
+// A byte's share of its row's largest: 0 is exactly zero, 1 is more than zero and too small to tell.
+const known = (level) => (level === 0 ? 0 : level === 1 ? 1e-6 : (level - 1) / 254);
+
 // One part (encoder, decoder, cross) of one input: `at(layer, head)` gives its weights, row by row.
 async function unpack(part) {
   const cells = new Uint8Array(await bytes(part.cells));
   const largest = new Float32Array(await bytes(part.largest));
-  const where = part.where ? new Uint32Array(await bytes(part.where)) : null;
+  const kinds = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
+  const where = part.where ? new kinds[part.whereBytes](await bytes(part.where)) : null;
   const [rows, columns] = part.size;
   const firstHead = [];
   part.heads.reduce((sum, count, layer) => ((firstHead[layer] = sum), sum + count), 0);
@@ -22,10 +26,10 @@ async function unpack(part) {
     if (!cache.has(number)) {
       const weights = new Float32Array(rows * columns);
       for (let row = 0; row < rows; row++) {
-        const top = largest[number * rows + row] / 255;
+        const top = largest[number * rows + row];
         for (let column = 0; column < columns; column++) {
           const place = row * columns + column;
-          weights[place] = cells[number * rows * columns + place] * top;
+          weights[place] = known(cells[number * rows * columns + place]) * top;
         }
       }
       cache.set(number, weights);
@@ -36,7 +40,7 @@ async function unpack(part) {
   part.element = (layer, head, row, column) => {
     if (!where) return [row, column];
     const found = where[(firstHead[layer] + head) * rows * columns + row * columns + column];
-    return [Math.floor(found / part.full[1]), found % part.full[1]];
+    return [part.start[0] + row * part.pool[0] + Math.floor(found / part.pool[1]), part.start[1] + column * part.pool[1] + (found % part.pool[1])];
   };
   return part;
 }
