@@ -18,7 +18,7 @@ from regard.data.batching import collate, plan
 from regard.data.example import Example
 from regard.demo.grammar import sentences
 from regard.recipe import recipe_from
-from regard.training.objective import known_labels, summed_loss
+from regard.training.objective import known_labels, training_loss
 
 width, updates = int(sys.argv[1]), int(sys.argv[2])
 examples = [Example(words, {"upos": tags}) for words, tags in sentences(3000, 1)]
@@ -33,7 +33,7 @@ for number in range(updates + 5):
         started = time.monotonic()
     batch = batches[number % len(batches)]
     optimizer.zero_grad()
-    loss = summed_loss(made.model.output, made.model(batch.inputs), batch, 0.0) / known_labels([batch])
+    loss = training_loss(made.model, batch, 0.0) / known_labels([batch])
     loss.backward()
     optimizer.step()
 print(updates / (time.monotonic() - started))

@@ -43,7 +43,7 @@ from regard.scoring import score_answers
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import shown
-from regard.training.objective import summed_loss, summed_weights, weigh_labels
+from regard.training.objective import summed_weights, training_loss, weigh_labels
 from regard.training.progress import Several, Stand, Talk
 from regard.training.report import Report, history
 from regard.training.threshold import choose_thresholds
@@ -255,7 +255,7 @@ class _Training:
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         model = self.predictor.model
-        return summed_loss(model.output, model(batch.inputs), batch, self.recipe.train.label_smoothing)
+        return training_loss(model, batch, self.recipe.train.label_smoothing)
 
     def _evaluate(self) -> Evaluation:
         answers = list(self.predictor.quick(self.corpus.dev).predict(self.corpus.dev))

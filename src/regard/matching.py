@@ -18,7 +18,7 @@ from regard.errors import RecipeError
 from regard.recipe import recipe_from
 from regard.recipe.faults import unused
 from regard.recipe.settings import Recipe
-from regard.training.objective import summed_loss
+from regard.training.objective import training_loss
 
 # How far the number of parameters may be off, and how far the time, which is never the same twice.
 TOLERANCE, TIME_TOLERANCE = 0.03, 0.1
@@ -58,7 +58,7 @@ def seconds(recipe: Recipe, tokenizer: InputKind, targets: Mapping[str, Target],
 
     def update() -> float:
         started = time.perf_counter()
-        summed_loss(model.output, model(batch.inputs), batch, recipe.train.label_smoothing).backward()
+        training_loss(model, batch, recipe.train.label_smoothing).backward()
         return time.perf_counter() - started
 
     return min(update() for _ in range(_UPDATES))

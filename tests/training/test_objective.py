@@ -22,7 +22,14 @@ from regard.inputs import learn_tokenizer
 from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 from regard.predict import Predictor
 from regard.recipe import recipe_from
-from regard.training.objective import CLASS_WEIGHTS, known_labels, summed_loss, summed_weights, weigh_labels
+from regard.training.objective import (
+    CLASS_WEIGHTS,
+    known_labels,
+    summed_loss,
+    summed_weights,
+    training_loss,
+    weigh_labels,
+)
 
 
 def batch_of(*labels: list[int], column: str = "upos") -> Batch:
@@ -84,6 +91,24 @@ def test_the_gradient_of_two_small_batches_is_that_of_one(crf: bool, smoothing: 
     assert together.keys() == apart.keys() and any(gradient.abs().max() > 1e-3 for gradient in together.values())
     for parameter, gradient in together.items():
         assert torch.allclose(apart[parameter], gradient, atol=1e-6), parameter
+
+
+@pytest.mark.parametrize(("crf", "smoothing"), [(False, 0.0), (False, 0.3), (True, 0.0)])
+def test_what_training_makes_small_is_the_loss_of_all_scores(crf: bool, smoothing: float, cases: Path) -> None:
+    """Some of the labels are unknown, and items are of different lengths."""
+    name = "b16_two_lengths.conll"
+    examples = [one for one in Columns(None, ()).examples(read_lines(cases / name), name) if isinstance(one, Example)]
+    predictor = tagger(examples, crf=crf)
+    batch = collate([predictor.item(example) for example in examples], [0, 1])
+    batch.labels["-1"][1, 2:5] = IGNORED
+    model = predictor.model
+    wanted = summed_loss(model.output, model(batch.inputs), batch, smoothing)
+    found = training_loss(model, batch, smoothing)
+    assert found.item() == pytest.approx(wanted.item(), rel=1e-6)
+    ours, theirs = (torch.autograd.grad(loss, list(model.parameters()), allow_unused=True) for loss in (found, wanted))
+    for one, other in zip(ours, theirs, strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or torch.allclose(one, other, atol=1e-6)
 
 
 HEADS = {"softmax": SoftmaxHead, "crf": CrfHead}

@@ -17,7 +17,7 @@ from regard.inputs import learn_tokenizer
 from regard.recipe import recipe_from
 from regard.scoring import score
 from regard.training import trainer as module
-from regard.training.objective import summed_loss
+from regard.training.objective import training_loss
 from regard.training.progress import Talk
 from regard.training.trainer import Evaluation, Trainer
 
@@ -44,7 +44,7 @@ def trainer_for(examples, talk=None, **changes):
     model = predictor.model
 
     def loss(batch):
-        return summed_loss(model.output, model(batch.inputs), batch, settings.train.label_smoothing)
+        return training_loss(model, batch, settings.train.label_smoothing)
 
     return Trainer(
         model=model,

@@ -24,9 +24,13 @@ class EncoderModel(nn.Module):
 
     def forward(self, inputs: Inputs) -> dict[str, Tensor]:
         """inputs: what the input part reads; output: for each target column (batch, answers, scores)"""
+        return self.output(self.vectors(inputs))
+
+    def vectors(self, inputs: Inputs) -> Tensor:
+        """What answers, before it is scored: (batch, answers, width)."""
         x = self.input(inputs)
         x = self.encoder(x, self.input.mask(inputs))
-        return self.output(self.gather(x, inputs))
+        return self.gather(x, inputs)
 
 
 class EncoderDecoderModel(nn.Module):
@@ -51,9 +55,13 @@ class EncoderDecoderModel(nn.Module):
         inputs: what the input part reads, and written: (batch, length), the beginning sign and all pieces but the end
         output: for the target column (batch, length, pieces)
         """
+        return self.output(self.vectors(inputs))
+
+    def vectors(self, inputs: Inputs) -> Tensor:
+        """What each next piece is scored by: (batch, length, width)."""
         memory, mask = self.read(inputs)
         real = torch.arange(inputs["written"].shape[1], device=memory.device) < inputs["answers"][:, None]
-        return self.output(self.decoder(self.written(inputs["written"]), memory, memory_mask=mask, real=real))
+        return self.decoder(self.written(inputs["written"]), memory, memory_mask=mask, real=real)
 
     def read(self, inputs: Inputs) -> tuple[Tensor, Mask]:
         """What was read, (batch, time, width), and which of it is real."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batching import IGNORED
 from regard.layers.dropout import Dropout
+from regard.models.likelihood import summed_cross_entropy
 
 
 class Head(nn.Module):
@@ -20,6 +22,13 @@ class Head(nn.Module):
     ) -> Tensor:
         """How unlikely the true answers are, summed over all that are known: ()."""
         raise NotImplementedError
+
+    def loss(self, x: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0) -> Tensor:
+        """The same from the vectors of the elements that answer: a head may get there without all scores.
+
+        x: (batch, answers, width)
+        """
+        return self.negative_log_likelihood(self(x), labels, lengths, smoothing)
 
     def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
         """(batch, answers, scores) -> (batch, answers): the best answer of each element; where it is several classes
@@ -32,11 +41,19 @@ class Head(nn.Module):
         raise NotImplementedError
 
 
-def _linear(width: int, labels: int) -> nn.Linear:
-    project = nn.Linear(width, labels)
+def _linear(width: int, labels: int) -> Projection:
+    project = Projection(width, labels)
     nn.init.xavier_uniform_(project.weight)
     nn.init.zeros_(project.bias)
     return project
+
+
+class Projection(nn.Linear):
+    """From vectors to scores."""
+
+    def last(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What the scores are the product of at the end: vectors, and the weight and the bias of each label."""
+        return x, self.weight, self.bias
 
 
 class TiedProjection(nn.Module):
@@ -53,7 +70,11 @@ class TiedProjection(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (batch, time, width); output: (batch, time, pieces)"""
-        return F.linear(x, self.table.weight[: self.pieces], self.bias)
+        return F.linear(*self.last(x))
+
+    def last(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What the scores are the product of: vectors, and the vector and the bias of each piece."""
+        return x, self.table.weight[: self.pieces], self.bias
 
 
 class SoftmaxHead(Head):
@@ -62,7 +83,7 @@ class SoftmaxHead(Head):
     def __init__(self, width: int, labels: int, project: nn.Module | None = None) -> None:
         """project: from vectors to scores; a linear layer where not given"""
         super().__init__()
-        self.project = _linear(width, labels) if project is None else project
+        self.project: Any = _linear(width, labels) if project is None else project
         # How much each label counts in the loss, all the same where None: a matter of training, and not saved.
         self.label_weights: Tensor | None
         self.register_buffer("label_weights", None, persistent=False)
@@ -89,6 +110,12 @@ class SoftmaxHead(Head):
             reduction="sum",
             label_smoothing=smoothing,
         )
+
+    def loss(self, x: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0) -> Tensor:
+        """The same from vectors, (batch, time, width): only what has a known label is scored, some at a time."""
+        known = labels != IGNORED
+        x, weight, bias = self.project.last(x[known])
+        return summed_cross_entropy(x, weight, bias, labels[known], self.label_weights, smoothing)
 
     def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
         """(batch, time, labels) -> (batch, time): the best label of each element."""
@@ -185,6 +212,10 @@ class CrfHead(SoftmaxHead):
         agreeing = scores.masked_fill(~given, self.IMPOSSIBLE)
         difference = self._log_sum(scores, lengths) - self._log_sum(agreeing, lengths)
         return torch.where(known.any(1), difference, torch.zeros_like(difference)).sum()
+
+    def loss(self, x: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0) -> Tensor:
+        """Labels that are chosen together need all scores."""
+        return self.negative_log_likelihood(self(x), labels, lengths)
 
     def best(self, scores: Tensor, lengths: Tensor) -> Tensor:
         """The best sequence as a whole. Source: Viterbi 1967; Rabiner 1989, section III.B."""
@@ -284,6 +315,15 @@ class Heads(nn.Module):
         """x: (batch, answers, width); output: for each column (batch, answers, scores)"""
         x = self.dropout(x)
         return {column: head(x) for column, head in zip(self.columns, self.heads, strict=True)}
+
+    def loss(self, x: Tensor, labels: Mapping[str, Tensor], lengths: Tensor, smoothing: float = 0.0) -> Tensor:
+        """How unlikely the labels of all columns are, summed over all that are known: ().
+
+        x: (batch, answers, width); labels: for each column; lengths: (batch,), how many answers each item gets
+        """
+        x = self.dropout(x)
+        losses = [self.head(column).loss(x, labels[column], lengths, smoothing) for column in self.columns]
+        return torch.stack(losses).sum()
 
     def head(self, column: str) -> Head:
         found = self.heads[self.columns.index(column)]
