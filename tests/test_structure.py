@@ -42,6 +42,7 @@ ROWS = (
     ("written",),
     ("predict", "machine"),
     ("look", "training", "writing"),
+    ("plain_text",),
     ("inputs", "corpus"),
     ("build",),
     ("folder", "scoring", "matching"),

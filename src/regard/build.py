@@ -16,11 +16,13 @@ from regard.attention.score import SCORES, Score
 from regard.data.example import Example
 from regard.data.kind import InputKind
 from regard.data.labels import SCHEMES, Labels, check_scheme
+from regard.data.masking import Masking
+from regard.data.plain import evenly
 from regard.data.signal.vectors import Vectors
-from regard.data.target import Classes, Numbers, Target, Texts
+from regard.data.target import Classes, Numbers, Pieces, Target, Texts
 from regard.data.tokenizer import TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.errors import FolderError
-from regard.inputs import input_part, learn_input, written_texts
+from regard.inputs import input_part, learn_input, learn_tokenizer, written_texts
 from regard.layers import (
     DILATIONS,
     NORMS,
@@ -33,6 +35,7 @@ from regard.layers import (
     EncoderBlock,
     FeedForward,
     LookBack,
+    LookBackBlock,
     MixBlock,
     MixEncoder,
     MultiHeadAttention,
@@ -40,22 +43,39 @@ from regard.layers import (
     PointwiseEncoder,
     Recurrence,
 )
-from regard.models.answering import best_of_each
-from regard.models.gather import POOLINGS, Ahead, Compared, EachWord, Together
-from regard.models.inputs import MarkedInput, ScaledEmbedding, WordInput
-from regard.models.model import EncoderDecoderModel, EncoderModel
-from regard.models.outputs import ClassesHead, CrfHead, Head, Heads, NumberHead, SoftmaxHead, TiedProjection
+from regard.models.answering import best_at_masks, best_of_each
+from regard.models.gather import POOLINGS, Ahead, Asked, Compared, EachWord, Together
+from regard.models.inputs import Embedding, InputPart, MarkedInput, PieceInput, ScaledEmbedding, WordInput
+from regard.models.model import DecoderModel, EncoderDecoderModel, EncoderModel
+from regard.models.outputs import (
+    ClassesHead,
+    CrfHead,
+    Head,
+    Heads,
+    NumberHead,
+    ReadOut,
+    SoftmaxHead,
+    TiedProjection,
+)
+from regard.plain_text import LEARNT_FROM
 from regard.predict import Predictor
-from regard.recipe.settings import NUMBER_TASKS, POOLED_TASKS, WHOLE_TASKS, ModelSettings, Recipe
+from regard.recipe.settings import NUMBER_TASKS, POOLED_TASKS, TEXT_TASKS, WHOLE_TASKS, ModelSettings, Recipe
 from regard.writing import writer
 
 
 def learn(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> tuple[InputKind, dict[str, Target]]:
     """What the training examples teach before training: the vocabulary, and what each target column holds."""
+    if recipe.task.kind in TEXT_TASKS:
+        pieces = learn_tokenizer(recipe, evenly(examples, LEARNT_FROM))
+        return pieces, {column: _TEXT_TARGETS[recipe.task.kind](pieces) for column in columns}
     tokenizer = learn_input(recipe, examples)
     if recipe.task.kind == "seq2seq":
         return tokenizer, {column: learn_texts(recipe, examples, tokenizer) for column in columns}
     return tokenizer, learn_targets(recipe, examples, columns)
+
+
+# What plain text teaches, by the task.
+_TEXT_TARGETS: dict[str, Callable[[Tokenizer], Target]] = {"mlm": Pieces, "lm": Texts}
 
 
 def learn_texts(recipe: Recipe, examples: Sequence[Example], source: InputKind) -> Texts:
@@ -99,7 +119,18 @@ def build(
             return Predictor(
                 writing, tokenizer, targets, answering, budget, whole, copying=recipe.decode.unknown == "copy"
             )
+        if recipe.task.kind == "lm":
+            ((column, texts),) = targets.items()
+            assert isinstance(texts, Texts)
+            continuing = _language_model(recipe, column, texts, code)
+            answering = writer(recipe.decode, continuing, column, texts)
+            return Predictor(continuing, tokenizer, targets, answering, budget, whole)
         input, encoder = input_part(recipe, tokenizer), ENCODERS[recipe.model.encoder](recipe.model, code)
+        if recipe.task.kind == "mlm":
+            assert isinstance(tokenizer, Tokenizer)
+            masking = Masking(tokenizer, recipe.task.masked, recipe.task.whole_words)
+            masked = _masked_model(recipe, input, encoder, list(targets))
+            return Predictor(masked, tokenizer, targets, best_at_masks(masked), budget, whole, masking=masking)
         gather = _gather(recipe, tokenizer)
         heads = [_head(recipe, target, gather.width) for target in targets.values()]
         if isinstance(gather, Ahead):
@@ -145,6 +176,39 @@ def _encoder_decoder(
         decoder=_decoder(settings, code),
         output=Heads([column], [SoftmaxHead(settings.width, texts.end + 1, tied)]),
     )
+
+
+def _language_model(recipe: Recipe, column: str, texts: Texts, code: Path | None) -> DecoderModel:
+    settings = recipe.model
+    written = ScaledEmbedding(texts.start + 1, settings.width, dropout=recipe.input.dropout)
+    blocks = [
+        LookBackBlock(
+            DECODERS[settings.decoder](settings, code, block),
+            _feed_forward(settings),
+            _add_norm(settings),
+            _add_norm(settings),
+        )
+        for block in range(settings.depth)
+    ]
+    decoder = Decoder(
+        blocks,
+        position=_position(settings, code, settings.depth, causal=True) if settings.decoder == "attention" else None,
+        norm=_last_norm(settings),
+        dropout=settings.dropout,
+    )
+    tied = TiedProjection(written.table, texts.end + 1)
+    return DecoderModel(written, decoder, Heads([column], [SoftmaxHead(settings.width, texts.end + 1, tied)]))
+
+
+def _masked_model(recipe: Recipe, input: InputPart, encoder: nn.Module, columns: Sequence[str]) -> EncoderModel:
+    """What is behind a mask is scored by how much it is like each piece's own vector."""
+    width = recipe.model.width
+    embedding = input.pieces if isinstance(input, PieceInput) else input.words
+    assert isinstance(embedding, Embedding)
+    table = embedding.table
+    tied = TiedProjection(table, table.num_embeddings)
+    head = SoftmaxHead(width, table.num_embeddings, ReadOut(width, table.embedding_dim, tied))
+    return EncoderModel(input, encoder, Asked(width), Heads(columns, [head]))
 
 
 def _decoder(model: ModelSettings, code: Path | None) -> Decoder:

@@ -73,7 +73,7 @@ def demo(
 
 @app.command()
 def init(
-    task: Annotated[str, typer.Argument(help="label (each word), classify, regress (the whole), seq2seq (a text).")],
+    task: Annotated[str, typer.Argument(help="label (each word), classify, regress (the whole), seq2seq, mlm, lm.")],
     data: Annotated[
         list[str],
         typer.Option("--data", metavar="TRAIN [DEV [TEST]]", help="Files; for seq2seq also in twos, line by line."),
@@ -127,6 +127,7 @@ def predict(
     ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="How sure the model is of each.")] = False,
     best: Annotated[int, typer.Option("--best", help="So many texts an item: item, score, text; best first.")] = 1,
+    top: Annotated[int | None, typer.Option("--top", help="So many pieces a [MASK]: item, mask, share, piece.")] = None,
     align: Annotated[bool, typer.Option("--align", help="Which source word stands behind which: 0-0 2-1.")] = False,
     layer: Annotated[int | None, typer.Option("--layer", help="align: by this layer, from 1; the last.")] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Each text as it is decided, with a beam of 1.")] = False,
@@ -144,12 +145,15 @@ def predict(
     file = files[0] if files else "-"
     loaded = load(run, trust_code=trust_code).decoding(changes)
     ways = {"--best": best != 1, "--align": align, "--stream": stream, "--score-targets": targets is not None}
-    ways["--probabilities"] = probabilities
+    ways |= {"--probabilities": probabilities, "--top": top is not None}
     printing.check_together([name for name, asked in ways.items() if asked])
     reader = loaded.reader(file, format)
     _say(f"{'the standard input' if file == '-' else file} is read as {reader.name}; --format says otherwise")
     if targets is not None:
         printing.print_given(loaded, loaded.read(file, reader, on_error="stop"), targets, as_json)
+        return
+    if top is not None:
+        printing.print_masks(_progressing(loaded.filling(top).answers_in(file, reader)), as_json)
         return
     if stream:
         printing.print_stream(loaded, loaded.read(file, reader, on_error=on_error), as_json)
@@ -181,12 +185,13 @@ def evaluate(
     files, changes = _parted([*([] if reference is None else [reference]), *(overrides or [])])
     loaded = load(run, trust_code=trust_code).decoding(changes)
     found = loaded.evaluate(data, files[0] if files else None, say=_say)
-    kept = _keep_answers(loaded, data, found.answers)
+    kept = _keep_answers(loaded, data, found.answers) if found.answers else None
     if found.unseen:
         _say(f"labels that training never saw, counted as missed: {', '.join(found.unseen)}")
     printing.say_cut(found.cut)
     _print_json(printing.scores_as_json(found, data)) if as_json else printing.print_scores(found)
-    _say(f"answers beside the data: {kept}")
+    if kept is not None:
+        _say(f"answers beside the data: {kept}")
 
 
 @app.command()

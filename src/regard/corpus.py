@@ -17,6 +17,7 @@ from regard.data.dividing import ASIDE, divide
 from regard.data.example import Example, Place, values_of
 from regard.data.labels import first_wrong
 from regard.data.lines import digest
+from regard.data.masking import MASK, at_masks
 from regard.data.parallel import Parallel
 from regard.data.reading import (
     PAIR_READERS,
@@ -36,7 +37,8 @@ from regard.data.table import Split
 from regard.data.target import number, parted
 from regard.data.text import SPLITS
 from regard.errors import DataError, choose
-from regard.recipe.settings import WHOLE_TASKS, Recipe
+from regard.plain_text import TEXT, read_texts, set_aside
+from regard.recipe.settings import TEXT_TASKS, WHOLE_TASKS, Recipe
 
 Say = Callable[[str], None]
 
@@ -67,6 +69,8 @@ class Corpus:
 def read_corpus(recipe: Recipe, say: Say) -> Corpus:
     """All files that the recipe names."""
     data = recipe.data
+    if recipe.task.kind in TEXT_TASKS:
+        return _of_texts(recipe, {part: getattr(data, part) for part in PARTS}, say)
     parts = {}
     columns: tuple[str, ...] = ()
     for part in PARTS:
@@ -85,6 +89,8 @@ def read_part(
     grouped: whether each knows its group, by which some are set aside
     """
     data = recipe.data
+    if recipe.task.kind in TEXT_TASKS:
+        return list(read_texts(recipe, paths, splitter(recipe)))
     examples: list[Example] = []
     if data.format in PAIR_READERS and recipe.task.kind in WHOLE_TASKS:
         reader = PAIR_READERS[data.format](split=splitter(recipe))
@@ -115,6 +121,24 @@ def to_be_answered(recipe: Recipe, example: Example) -> Example:
         return example
     assert recipe.output.horizon is not None
     return ahead.asked(example, context=recipe.context, horizon=recipe.output.horizon)
+
+
+def _of_texts(recipe: Recipe, paths: Mapping[str, Sequence[str]], say: Say) -> Corpus:
+    """Plain text, of which only dev and test are in memory."""
+    split = splitter(recipe)
+    found = {part: read_texts(recipe, of_part, split) if of_part else [] for part, of_part in paths.items()}
+    digests = {path: digest(path) for of_part in paths.values() for path in of_part}
+    return _with_dev(recipe, found, digests, say)
+
+
+def _with_dev(recipe: Recipe, parts: Mapping[str, Sequence[Example]], digests: Mapping[str, str], say: Say) -> Corpus:
+    """The parts of plain text; what is missing is set aside."""
+    train, dev, test = (parts[part] for part in PARTS)
+    if not dev:
+        train, dev, *more = set_aside(recipe, train)
+        test = more[0] if more else test
+        say(f"no dev data: {len(dev):,} of {len(dev) + len(train):,} lines are set aside (data.split)")
+    return Corpus(train, list(dev), list(test), (TEXT,), digests)
 
 
 def to_be_scored(recipe: Recipe, examples: Sequence[Example]) -> Sequence[Example]:
@@ -266,7 +290,7 @@ def settled(recipe: Recipe) -> Recipe:
     """The recipe with the format that its files have, where it was to be guessed: what is trained on one machine is
     asked on another, without those files."""
     data = recipe.data
-    if data.format != "guess" or not Path(data.train[0]).exists():
+    if recipe.task.kind in TEXT_TASKS or data.format != "guess" or not Path(data.train[0]).exists():
         return recipe
     found = guess(recipe, data.train[0])
     if found == "text":  # reading it will say what is wrong
@@ -286,10 +310,24 @@ def splitter(recipe: Recipe) -> Split:
 
     Where a text is written, nothing is written of a text that is blank.
     """
-    if recipe.task.kind == "seq2seq":
+    if recipe.task.kind in ("seq2seq", *TEXT_TASKS):
         split = _split_text(recipe)
         return lambda text: split(text) if text.strip() else ()
     return _split_text(recipe)
+
+
+def asking_splitter(recipe: Recipe) -> Split:
+    """The same for what is asked: where masks are learnt, each that a person writes stays whole."""
+    split = splitter(recipe)
+    if recipe.task.kind != "mlm":
+        return split
+    spaced = recipe.input.tokens == "subwords"
+
+    def apart(text: str) -> tuple[str, ...]:
+        parts = at_masks(text, spaced=spaced)
+        return tuple(word for part in parts for word in ((MASK,) if part == MASK else _split_text(recipe)(part)))
+
+    return lambda text: apart(text) if MASK in text else split(text)
 
 
 def _split_text(recipe: Recipe) -> Split:
@@ -309,6 +347,8 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     if unknown or not given.get("train"):
         raise DataError(f"data has the parts {', '.join(PARTS)}, of which train must not be empty; found {list(given)}")
     split = splitter(recipe) if recipe.task.kind in WHOLE_TASKS else None
+    if recipe.task.kind in TEXT_TASKS:
+        return _given_texts(recipe, given, say)
     make = partial(_example, split=split, separator=recipe.data.separator)
     if recipe.task.kind == "forecast":
         return _given_series(recipe, given, say)
@@ -339,6 +379,20 @@ def _digest(examples: Sequence[Example]) -> str:
         if example.signal is not None:
             found.update(np.ascontiguousarray(values_of(example.signal)).tobytes())
     return found.hexdigest()
+
+
+def _given_texts(recipe: Recipe, given: Mapping[str, Any], say: Say) -> Corpus:
+    """The user's own texts."""
+    split = splitter(recipe)
+    parts: dict[str, Sequence[Example]] = {}
+    for part in PARTS:
+        texts = [split(text) if isinstance(text, str) else tuple(text) for text in given.get(part, ())]
+        parts[part] = [
+            Example(words, place=Place(part, number), whole=True) for number, words in enumerate(texts, 1) if words
+        ]
+    if not parts["train"]:
+        raise DataError("data['train'] holds no text: all are blank")
+    return _with_dev(recipe, parts, {part: _digest(examples) for part, examples in parts.items()}, say)
 
 
 def _example(pair: Pair, part: str, place: int, split: Split | None, separator: str | None) -> Example:

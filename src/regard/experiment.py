@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from regard.build import build, learn, load_pretrained
 from regard.certificate import Certificate, certify, save_certificate
 from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
-from regard.data.batching import Batch
+from regard.data.batching import Batch, Items
+from regard.data.drawing import Kept
 from regard.data.labels import Labels
-from regard.data.target import Classes, Numbers, Target, Texts
+from regard.data.plain import PlainText
+from regard.data.target import Classes, Numbers, Pieces, Target, Texts
 from regard.errors import FolderError, RegardError
 from regard.folder import (
     CARD,
@@ -33,13 +36,14 @@ from regard.folder import (
 )
 from regard.inputs import draws_of
 from regard.machine import environment, keep_memory, threads
+from regard.plain_text import Drawn
 from regard.predict import Predictor
 from regard.recipe.read import read_recipe, recipe_from
-from regard.recipe.settings import Recipe
+from regard.recipe.settings import TEXT_TASKS, Recipe
 from regard.recipe.write import differences, resolved, values
 from regard.results import Results
 from regard.run import Run
-from regard.scoring import score_answers
+from regard.scoring import score, score_answers
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import shown
@@ -163,7 +167,11 @@ class _Training:
     def _describe_corpus(self) -> None:
         corpus = self.corpus
         for part, examples in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
-            if examples:
+            if isinstance(examples, PlainText):
+                self.talk.say(f"{part:>5}  {len(examples):,} lines, {examples.bytes / 1e6:,.1f} MB")
+            elif examples and self.recipe.task.kind in TEXT_TASKS:
+                self.talk.say(f"{part:>5}  {len(examples):,} lines")
+            elif examples:
                 words = sum(len(example.words) for example in examples)
                 counted = "" if examples[0].signal is not None else f", {words:,} words"
                 self.talk.say(f"{part:>5}  {len(examples):,} items{counted}")
@@ -189,37 +197,45 @@ class _Training:
     def _trainer(self) -> Trainer:
         predictor, device = self.predictor, _device(self.recipe.train.device)
         predictor.model.to(device)
-        items = [predictor.item(example) for example in self.corpus.train]
-        places = [str(example.place) for example in self.corpus.train]
-        self._describe_model(device, [item.size for item in items])
-        # Nothing is learnt of an item without words, nor of one whose text is not known.
-        keep = [n for n, item in enumerate(items) if item.length and (item.written or not predictor.writes)]
-        output, weights = predictor.model.output, self.recipe.train.class_weights
-        if weights != "none":
-            weigh_labels(output, predictor.targets, [self.corpus.train[number] for number in keep], weights)
+        items, place = self._items()
+        self._describe_model(device, items.sizes)
+        output = predictor.model.output
         return Trainer(
             model=predictor.model,
-            items=[items[number] for number in keep],
+            items=items,
             settings=self.recipe.train,
             metric=self.recipe.metric,
             loss=self._loss,
             evaluate=self._evaluate,
             save=self._save,
             keep=self._keep,
-            place=lambda item: places[keep[item]],
+            place=place,
             talk=Several(self.talk, _Listener(self)),
             weight=lambda batches: summed_weights(output, batches),
-            draws=draws_of(self.recipe),
         )
 
-    def _describe_model(self, device: torch.device, lengths: Sequence[int]) -> None:
+    def _items(self) -> tuple[Items, Callable[[int], str]]:
+        """What is learnt from, and where each comes from."""
+        predictor, train = self.predictor, self.corpus.train
+        if self.recipe.task.kind in TEXT_TASKS:
+            return Drawn(predictor, train, self.recipe.train.seed), lambda item: str(train[item].place)
+        items = [predictor.item(example) for example in train]
+        # Nothing is learnt of an item without words, nor of one whose text is not known.
+        keep = [n for n, item in enumerate(items) if item.length and (item.written or not predictor.writes)]
+        weights = self.recipe.train.class_weights
+        if weights != "none":
+            weigh_labels(predictor.model.output, predictor.targets, [train[number] for number in keep], weights)
+        kept = Kept([items[number] for number in keep], draws_of(self.recipe), self.recipe.train.seed)
+        return kept, lambda item: str(train[keep[item]].place)
+
+    def _describe_model(self, device: torch.device, lengths: Sequence[int] | np.ndarray) -> None:
         size = sum(parameter.numel() for parameter in self.predictor.model.parameters())
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.predictor.tokenizer.sizes().items())
         learnt = ", ".join(f"{_described(target)} of {column}" for column, target in self.predictor.targets.items())
         threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
         self.talk.say(f"model  {size:,} parameters; {kinds}; {learnt}; on {device}{threads}")
         budget = self.recipe.train.batch_tokens
-        long = [number for number, length in enumerate(lengths) if length > budget]
+        long = np.flatnonzero(np.asarray(lengths) > budget).tolist()
         if long:
             where = self.corpus.train[long[0]].place
             self.talk.say(
@@ -258,6 +274,8 @@ class _Training:
         return training_loss(model, batch, self.recipe.train.label_smoothing)
 
     def _evaluate(self) -> Evaluation:
+        if self.recipe.task.kind in TEXT_TASKS:
+            return Evaluation(score(self.predictor, self.corpus.dev, self.recipe).values)
         answers = list(self.predictor.quick(self.corpus.dev).predict(self.corpus.dev))
         if self.recipe.data.separator is not None:
             answers = choose_thresholds(self.predictor.targets, answers, self.recipe.metric)
@@ -333,6 +351,8 @@ class _Training:
 
     def _certificate(self, best: Predictor) -> Certificate | None:
         """That every way of running the best model gives the same answers, shown on dev and kept beside it."""
+        if self.recipe.task.kind in TEXT_TASKS:
+            return None
         if not (self.recipe.train.certify and any(example.words for example in self.corpus.dev)):
             return None
         folder = model_folder(self.folder)
@@ -394,6 +414,8 @@ def _described(target: Target) -> str:
         return f"numbers around {target.mean:.4g} ± {target.deviation:.4g}"
     if isinstance(target, Texts):
         return f"texts of {target.end:,} {target.tokenizer.kind}"
+    if isinstance(target, Pieces):
+        return f"what stands behind masks, of {next(iter(target.tokenizer.sizes().values())):,} {target.tokenizer.kind}"
     if isinstance(target, Classes):
         return f"{len(target.names)} classes"
     return f"{len(target.names)} labels" if isinstance(target, Labels) else "answers"

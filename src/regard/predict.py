@@ -10,16 +10,17 @@ from typing import Any
 
 import torch
 
-from regard.data.batching import Item, batches
+from regard.data.batching import IGNORED, Batch, Item, batches
 from regard.data.example import Example
 from regard.data.kind import InputKind
+from regard.data.masking import MASK, Masked, Masking, of_the_item
 from regard.data.target import Certainty, Target, Texts
 from regard.data.tokenizer import EncodedText
 from regard.data.vocabulary import SEPARATOR
 from regard.errors import DataError, ShapeError
-from regard.models.answering import Answered, Answering
+from regard.models.answering import Answered, Answering, best_at_masks
 from regard.models.generate import Writer
-from regard.models.model import EncoderDecoderModel, EncoderModel
+from regard.models.model import DecoderModel, EncoderDecoderModel, EncoderModel
 from regard.models.outputs import log_probabilities
 from regard.written import EMPTY, Source, Written, read
 
@@ -36,6 +37,7 @@ class Answer:
                    several classes, how probable it holds each class there is
     cut:           whether a text was stopped before its end, being longer than it may be
     texts:         where texts are written, those that were found, best first
+    masks:         where something is masked, behind each mask the most probable pieces, best first: (piece, share)
     error:         why there is no answer, where the item could not be read
     """
 
@@ -46,6 +48,7 @@ class Answer:
     cut: bool = False
     error: DataError | None = None
     texts: tuple[Written, ...] = ()
+    masks: tuple[tuple[tuple[str, float], ...], ...] = ()
 
     @classmethod
     def unread(cls, error: DataError) -> Answer:
@@ -86,9 +89,10 @@ class Predictor:
     apart:     whether the texts of an example are read apart
     marked:    whether words are marked that stand in another of its texts too
     copying:   whether unknown words that are written are copied from where the model looks in the source
+    masking:   how a text is masked, where what is masked is learnt
     """
 
-    model: EncoderModel | EncoderDecoderModel
+    model: EncoderModel | EncoderDecoderModel | DecoderModel
     tokenizer: InputKind
     targets: Mapping[str, Target]
     answering: Answering
@@ -97,6 +101,7 @@ class Predictor:
     apart: bool = False
     marked: bool = False
     copying: bool = False
+    masking: Masking | None = None
 
     @property
     def device(self) -> torch.device:
@@ -118,6 +123,11 @@ class Predictor:
     def item(self, example: Example) -> Item:
         """The example as numbers. Where the whole has one label or number, a text without words is one unknown word;
         where a text is written, nothing is written of nothing."""
+        if self.masking is not None:
+            by_hand = MASK in example.words
+            random = of_the_item(example.words)
+            masked = self.masking.given(example.words) if by_hand else self.masking.masked(example.words, random)
+            return self.masked_item(example, masked)
         writes = self.writes
         words = example.words or ("",) if self.whole and writes is None else example.words
         labels = {
@@ -125,6 +135,9 @@ class Predictor:
             for column, target in self.targets.items()
             if column in example.labels
         }
+        if isinstance(self.model, DecoderModel) and writes is not None and words:
+            # What is read is what is written: the text itself, or its beginning.
+            labels = dict.fromkeys(self.targets, (*writes.tokenizer.numbers(words), writes.end))
         text = next(iter(labels.values()), ()) if writes else ()
         encoded = self.tokenizer.of(example if words is example.words else replace(example, words=words))
         return Item(
@@ -136,6 +149,19 @@ class Predictor:
             texts=texts_of(words, encoded) if self.apart and isinstance(encoded, EncodedText) else (),
             shared=shared_words(words) if self.marked else (),
         )
+
+    def names(self, example: Example) -> tuple[str, ...]:
+        """What the network attends to, as people call it."""
+        if self.masking is None:
+            return self.tokenizer.names(example)
+        pieces = self.masking.tokenizer.pieces
+        return tuple(piece for word in example.words for piece in ((MASK,) if word == MASK else pieces([word])))
+
+    def masked_item(self, example: Example, masked: Masked) -> Item:
+        """A text as numbers, of which some are asked for."""
+        (column,) = self.targets
+        labels = {column: masked.pieces or (IGNORED,) * len(masked.places)}
+        return Item(masked.shown, labels, len(example.words), len(masked.places), asked=masked.places)
 
     def predict(self, examples: Iterable[Example]) -> Iterator[Answer]:
         """An answer for each example, in the same order."""
@@ -167,10 +193,11 @@ class Predictor:
         answers: list[Answer | None] = [None] * len(examples)
         items = [self.item(example) for example in examples]
         # Without an element there is nothing to attend to, and no labels are asked for.
-        full = [number for number, item in enumerate(items) if item.length]
-        for number, example in enumerate(examples):
-            if not items[number].length:
-                answers[number] = self._nothing(example)
+        full = [
+            n for n, item in enumerate(items) if item.length and (self.masking is None or MASK in examples[n].words)
+        ]
+        for number in set(range(len(items))) - set(full):
+            answers[number] = self._nothing(examples[number])
         # A model that trains and evaluates in turns goes back to where it was.
         training = self.model.training
         self.model.eval()
@@ -192,6 +219,11 @@ class Predictor:
         except ShapeError as error:
             longest = max(examples, key=lambda example: len(example.words))
             raise ShapeError(f"{longest.place}: {error}") from None
+
+    def filling(self, count: int) -> Predictor:
+        """The same, asked for so many pieces behind each mask."""
+        assert isinstance(self.model, EncoderModel)
+        return replace(self, answering=best_at_masks(self.model, count))
 
     def asking(self, *, count: int = 1, layer: int | None = None) -> Predictor:
         """The same, asked for so many texts of each item, and for what looked at what in a layer of the decoder.
@@ -225,6 +257,9 @@ class Predictor:
         for column, of_column in found.items():
             if of_column.texts is not None:
                 return self._as_written(example, column, self._read(example, of_column, row, item))
+            if self.masking is not None:
+                assert of_column.certain is not None
+                return self._filled(example, column, of_column.best[row], of_column.certain[row])
         count = 1 if self.whole else item.answers
         return Answer(
             words=example.words,
@@ -236,6 +271,20 @@ class Predictor:
             },
             example=example,
         )
+
+    def _filled(self, example: Example, column: str, best: Sequence[Any], certain: Sequence[Any]) -> Answer:
+        """The text with the most probable piece in the place of each mask."""
+        decode = self.targets[column].decode
+        masks = [
+            tuple((decode(piece), float(share)) for piece, share in zip(pieces, shares, strict=True))
+            for pieces, shares in zip(best, certain, strict=True)
+        ]
+        found = masks[: example.words.count(MASK)]
+        first = iter(of_mask[0][0] for of_mask in found)
+        assert self.masking is not None
+        text = self.masking.tokenizer.joined([next(first) if word == MASK else word for word in example.words])
+        shares = {column: tuple(of_mask[0][1] for of_mask in found)}
+        return Answer(example.words, {column: (text,)}, shares, example, masks=tuple(found))
 
     def _read(self, example: Example, found: Answered, row: int, item: Item) -> tuple[Written, ...]:
         assert self.writes is not None and found.texts is not None
@@ -250,6 +299,9 @@ class Predictor:
 
     def _nothing(self, example: Example) -> Answer:
         """The answer to an example without an element: no labels, or an empty text."""
+        if self.masking is not None:
+            text = (self.masking.tokenizer.joined(example.words),)
+            return Answer(example.words, dict.fromkeys(self.targets, text), {}, example)
         if self.writes is None:
             nothing: dict[str, tuple[Any, ...]] = dict.fromkeys(self.targets, ())
             return Answer(example.words, nothing, nothing, example)
@@ -259,23 +311,43 @@ class Predictor:
     def given(self, examples: Sequence[Example]) -> list[Given]:
         """How probable the model holds the texts that stand in the examples themselves."""
         writes = self.writes
-        assert writes is not None and isinstance(self.model, EncoderDecoderModel)
+        assert writes is not None
         items = [self.item(example) for example in examples]
         found = [Given(0.0, 0)] * len(examples)
         full = [number for number, item in enumerate(items) if item.length and item.written]
+        for batch, scores in self._scored([items[number] for number in full]):
+            for column, of_column in scores.items():
+                each = log_probabilities(of_column, batch.labels[column])
+                for row, item in enumerate(batch.items):
+                    found[full[item]] = Given(float(each[row]), items[full[item]].answers)
+        return found
+
+    def behind_masks(self, examples: Sequence[Example]) -> list[Behind]:
+        """How probable the model holds what stands behind masks, which are drawn for each text from itself alone."""
+        assert self.masking is not None
+        items = [self.item(example) for example in examples]
+        found = [Behind(0.0, 0, 0)] * len(examples)
+        full = [number for number, item in enumerate(items) if item.answers]
+        for batch, scores in self._scored([items[number] for number in full]):
+            for column, of_column in scores.items():
+                each = log_probabilities(of_column, batch.labels[column])
+                right = (of_column.argmax(-1) == batch.labels[column]).sum(1)
+                for row, item in enumerate(batch.items):
+                    known = int((batch.labels[column][row] != IGNORED).sum())
+                    found[full[item]] = Behind(float(each[row]), known, int(right[row]))
+        return found
+
+    def _scored(self, items: Sequence[Item]) -> Iterator[tuple[Batch, dict[str, torch.Tensor]]]:
+        """Batches, and the scores of all labels in each."""
         training = self.model.training
         self.model.eval()
         try:
             with torch.inference_mode():
-                for batch in batches([items[number] for number in full], self.batch_tokens):
+                for batch in batches(items, self.batch_tokens):
                     batch = batch.to(self.device)
-                    for column, scores in self.model(batch.inputs).items():
-                        each = log_probabilities(scores, batch.labels[column])
-                        for row, item in enumerate(batch.items):
-                            found[full[item]] = Given(float(each[row]), items[full[item]].answers)
+                    yield batch, self.model(batch.inputs)
         finally:
             self.model.train(training)
-        return found
 
 
 def texts_of(words: Sequence[str], encoded: EncodedText) -> tuple[int, ...]:
@@ -303,3 +375,12 @@ class Given:
 
     log_probability: float
     pieces: int
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The log-probability of what stands behind a text's masks, how many these are, and how many are answered right."""
+
+    log_probability: float
+    pieces: int
+    right: int

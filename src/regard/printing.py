@@ -142,6 +142,18 @@ def print_texts(answers: Iterable[Answer], best: int, align: bool, as_json: bool
         _say(f"items with texts that were cut at their longest length (decode.max_length): {cut:,}")
 
 
+def print_masks(answers: Iterable[Answer], as_json: bool) -> None:
+    """A line for each piece that may stand behind a mask: item and mask (counted from 1), how probable, the piece."""
+    for number, answer in enumerate(answers, 1):
+        if as_json:
+            masks = [[{"piece": piece, "probability": share} for piece, share in mask] for mask in answer.masks]
+            _print_json({"text": answer.text if answer.labels else "", "masks": masks})
+            continue
+        for place, mask in enumerate(answer.masks, 1):
+            for piece, share in mask:
+                print(f"{number}\t{place}\t{share:.4f}\t{_cell(piece)}")
+
+
 def _of_texts(answer: Answer, align: bool) -> dict[str, Any]:
     if answer.error is not None:
         return {"error": str(answer.error)}

@@ -12,12 +12,12 @@ import numpy as np
 
 from regard.corpus import (
     Pairs,
+    asking_splitter,
     given_corpus,
     guess,
     read_beside,
     read_part,
     reader_of,
-    splitter,
     to_be_answered,
     to_be_scored,
 )
@@ -30,10 +30,10 @@ from regard.errors import DataError, RegardError, choose
 from regard.folder import load_model, model_folder
 from regard.look.look import Look, look
 from regard.models.looking import cross_attention
-from regard.models.model import EncoderDecoderModel
+from regard.models.model import DecoderModel, EncoderDecoderModel
 from regard.predict import Answer, Given, Predictor
 from regard.recipe.decoding import with_decoding
-from regard.recipe.settings import NAMES, Recipe
+from regard.recipe.settings import NAMES, TEXT_TASKS, Recipe
 from regard.scoring import Scored, score
 from regard.writing import writer
 
@@ -71,7 +71,7 @@ class Run:
         writes, model = self.predictor.writes, self.predictor.model
         if not overrides or writes is None:
             return self
-        assert isinstance(model, EncoderDecoderModel)
+        assert isinstance(model, EncoderDecoderModel | DecoderModel)
         (column,) = self.predictor.targets
         answering = writer(recipe.decode, model, column, writes)
         copying = recipe.decode.unknown == "copy"
@@ -86,19 +86,33 @@ class Run:
             raise RegardError(f"best is {best}, but at least one text is asked for")
         if layer is not None and not align:
             raise RegardError("layer says by what texts are aligned; ask for align too")
+        if isinstance(self.predictor.model, DecoderModel):
+            if align:
+                raise RegardError(f"align is asked for, but {self.folder} reads nothing that could stand behind a word")
+            return replace(self, predictor=self.predictor.asking(count=best))
         assert isinstance(self.predictor.model, EncoderDecoderModel)
         if layer is not None:
             cross_attention(self.predictor.model, layer)
         looking = (0 if layer is None else layer) if align else None
         return replace(self, predictor=self.predictor.asking(count=best, layer=looking))
 
+    def filling(self, count: int) -> Run:
+        """The same run, asked for so many pieces behind each mask; they are in each answer's `masks`."""
+        if self.predictor.masking is None:
+            raise RegardError(f"top is asked for, but {self.folder} fills no masks ({self._kind})")
+        if count < 1:
+            raise RegardError(f"top is {count}, but at least one piece is asked for")
+        return replace(self, predictor=self.predictor.filling(count))
+
+    @property
+    def _kind(self) -> str:
+        return f"task.kind = {self.recipe.task.kind}"
+
     def must_write(self, what: str) -> Texts:
         """Refuse what only a run that writes texts can do."""
         writes = self.predictor.writes
         if writes is None:
-            raise RegardError(
-                f"{what} is asked for, but {self.folder} writes no texts (task.kind = {self.recipe.task.kind})"
-            )
+            raise RegardError(f"{what} is asked for, but {self.folder} writes no texts ({self._kind})")
         return writes
 
     def stream(self, item: str | Sequence[str] | Example) -> Iterator[str]:
@@ -114,6 +128,8 @@ class Run:
     def given(self, examples: Sequence[Example], texts: Sequence[str]) -> list[Given]:
         """How probable the model holds given texts, one for each example."""
         self.must_write("score-targets")
+        if self.recipe.task.kind in TEXT_TASKS:
+            raise RegardError(f"{self.folder} reads nothing beside the text it writes; regard evaluate scores texts")
         (column,) = self.predictor.targets
         if len(examples) != len(texts):
             raise DataError(f"there are {len(examples)} items, but {len(texts)} texts to be scored; give one for each")
@@ -138,12 +154,12 @@ class Run:
         if format == "guess":
             format = self._looks_like(path)
         if format == "text":
-            return Text(splitter(self.recipe), whole=self.predictor.whole)
+            return Text(asking_splitter(self.recipe), whole=self.predictor.whole)
         return reader_of(self.recipe, path, format=format, target=tuple(self.predictor.targets), predicting=True)
 
     def _looks_like(self, path: str | Path) -> str:
         errors = self.recipe.data.encoding_errors
-        if str(path) == "-":
+        if str(path) == "-" or self.recipe.task.kind in TEXT_TASKS:
             return "text"
         if self.predictor.whole:
             # A line of text may hold tabs and commas: only what was trained on tables is read as one.
@@ -235,7 +251,7 @@ class Run:
                 f"{item!r} is text, but this run reads {self.recipe.input.kind}; give an array of numbers, or a file "
                 "as a Path"
             )
-        words = splitter(self.recipe)(item) if isinstance(item, str) else tuple(item)
+        words = asking_splitter(self.recipe)(item) if isinstance(item, str) else tuple(item)
         return Example(words, whole=self.predictor.whole)
 
 

@@ -10,8 +10,10 @@ from regard.data.example import Example
 from regard.data.labels import Labels
 from regard.data.target import Classes, Numbers
 from regard.errors import DataError
+from regard.plain_text import score_texts
+from regard.plain_text import text_floors as plain_floors
 from regard.predict import Answer, Predictor
-from regard.recipe.settings import Recipe
+from regard.recipe.settings import TEXT_TASKS, Recipe
 from regard.training.floor import ahead_floors, class_floors, label_floors, number_floors
 from regard.training.interval import intervals
 from regard.training.metric import (
@@ -65,6 +67,8 @@ class Scored:
 
 def score(predictor: Predictor, examples: Sequence[Example], recipe: Recipe) -> Scored:
     """Answer examples with targets and count what is right, as the recipe says."""
+    if recipe.task.kind in TEXT_TASKS:
+        return Scored(score_texts(predictor, examples), ())
     return score_answers(predictor, list(predictor.predict(examples)), recipe)
 
 
@@ -117,6 +121,8 @@ def right_texts(example: Example) -> tuple[str, ...]:
 def floors(predictor: Predictor, corpus: Corpus, examples: Sequence[Example], recipe: Recipe) -> Mapping[str, Scores]:
     """What is reached without a network, on the same items as the model's."""
     ignore, separator = recipe.data.ignore, recipe.data.separator
+    if recipe.task.kind in TEXT_TASKS:
+        return dict(plain_floors(predictor, corpus.train, examples))
     if predictor.writes:
         known = [example for example in examples if right_texts(example)]
         right = [right_texts(example) for example in known]

@@ -7,21 +7,23 @@ from typing import Any
 
 from regard.data.target import Texts
 from regard.data.vocabulary import SPECIAL
-from regard.decode.filter import FILTERS, Filter, Phrase, Required
+from regard.decode.filter import FILTERS, Filter, Phrase, Required, where_free
 from regard.decode.sample import Sampling
 from regard.decode.search import Ranking
 from regard.errors import RecipeError
 from regard.models.generate import Writer
-from regard.models.model import EncoderDecoderModel
+from regard.models.model import DecoderModel, WritingModel
 from regard.recipe.settings import DecodeSettings
 
 UNKNOWN = SPECIAL[1]
 
 
-def writer(decode: DecodeSettings, model: EncoderDecoderModel, column: str, texts: Texts) -> Writer:
+def writer(decode: DecodeSettings, model: WritingModel, column: str, texts: Texts) -> Writer:
     """What writes as the settings say; what no text could fulfil is refused."""
     asked = _Asked(decode, texts)
     filters = asked.filters()
+    if isinstance(model, DecoderModel):
+        filters = [where_free(filter) for filter in filters]
     required = next((filter for filter in filters if isinstance(filter, Required)), None)
     shortest = max(decode.min_length, len(asked.prefix) + (0 if required is None else required.most))
     asked.check_room(shortest, model.decoder.position.most)

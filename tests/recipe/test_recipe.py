@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from regard.errors import RecipeError
 from regard.recipe import NAMES, Recipe, commented, differences, parse_overrides, read_recipe, recipe_from, resolved
-from regard.recipe.settings import ALSO_CALLED, FORMATS, SEVERAL_METRICS, TASK_METRICS, WHOLE_TASKS
+from regard.recipe.settings import ALSO_CALLED, FORMATS, SEVERAL_METRICS, TASK_METRICS, TEXT_TASKS, WHOLE_TASKS
 
 SECTIONS: dict[str, type[BaseModel]] = {
     section: field.annotation  # type: ignore[misc]
@@ -143,6 +143,12 @@ def test_every_name_belongs_to_a_setting() -> None:
     assert set(NAMES) <= set(SETTINGS)
 
 
+# What a task of that kind needs to be one: what can only be read cannot be written.
+KIND: dict[str, Mapping[str, Any]] = {
+    kind: {"task": {"kind": kind}, **({"input": {"tokens": "words"}} if kind == "lm" else {})}
+    for kind in NAMES["task.kind"]
+}
+
 # What else must be set in the section, that the setting be used.
 USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "model.pooling": {"task": {"kind": "classify"}},
@@ -168,11 +174,7 @@ TASK_OF = {metric: kind for kind, metrics in TASK_METRICS.items() for metric in 
 def test_every_allowed_name_is_accepted(setting: str) -> None:
     section, _, key = setting.partition(".")
     for name in NAMES[setting]:
-        others = (
-            {"task": {"kind": TASK_OF.get(name, "classify")}}
-            if setting == "train.metric"
-            else USED_WITH.get(setting, {})
-        )
+        others = KIND[TASK_OF.get(name, "classify")] if setting == "train.metric" else USED_WITH.get(setting, {})
         if name == "micro_f1":
             others = {"task": {"kind": "classify"}, "data": {"separator": "|"}}
         if name == "span_f1":
@@ -182,6 +184,8 @@ def test_every_allowed_name_is_accepted(setting: str) -> None:
         if setting == "data.format":
             kind = next((kind for kind, of in FORMATS.items() if name in of), "text")
             others = {**others, "input": {"kind": kind}}
+        if setting == "task.kind":
+            others = KIND[name]
         recipe = given(**{**others, section: {key: name, **others.get(section, {})}})
         assert getattr(getattr(recipe, section), key) == name
 
@@ -313,8 +317,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
         DATA + '[train]\n\nmetric = "acuracy"\n',
         [
             "recipe.toml:5: train.metric is 'acuracy', but must be one of accuracy, exact, macro_f1, micro_f1, "
-            "span_f1, pearson, spearman, rmse, bleu, chrf, word_errors, character_errors, perplexity; "
-            "did you mean accuracy?"
+            "span_f1, pearson, spearman, rmse, bleu, chrf, word_errors, character_errors, perplexity, "
+            "character_perplexity; did you mean accuracy?"
         ],
     ),
     "a window with three sides": (
@@ -585,14 +589,14 @@ UNUSED: dict[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
     ),
     **{
         f"crf of {kind}": (
-            {"task": {"kind": kind}, "output": {"crf": True}},
+            {**KIND[kind], "output": {"crf": True}},
             f"output.crf is not used with task.kind = {kind}",
         )
         for kind in WHOLE_TASKS
     },
     **{
         f"scheme of {kind}": (
-            {"task": {"kind": kind}, "output": {"scheme": "IOB2"}},
+            {**KIND[kind], "output": {"scheme": "IOB2"}},
             f"output.scheme is not used with task.kind = {kind}",
         )
         for kind in WHOLE_TASKS
@@ -662,7 +666,7 @@ def test_a_setting_that_nothing_uses_is_refused_by_name(sections: Mapping[str, M
 )
 def test_a_metric_of_another_task_is_refused(kind: str, metric: str) -> None:
     with pytest.raises(RecipeError) as raised:
-        given(task={"kind": kind}, train={"metric": metric})
+        given(**KIND[kind], train={"metric": metric})
     assert str(raised.value) == (
         f"recipe: train.metric is {metric}, but a task of kind {kind} has {', '.join(TASK_METRICS[kind])}"
     )
@@ -689,11 +693,13 @@ def test_spans_can_be_the_metric_only_where_a_scheme_says_what_they_are() -> Non
 
 
 def test_where_no_metric_is_given_the_task_s_own_is_meant() -> None:
-    assert {kind: given(task={"kind": kind}).metric for kind in NAMES["task.kind"]} == {
+    assert {kind: given(**KIND[kind]).metric for kind in NAMES["task.kind"]} == {
         "label": "accuracy",
         "classify": "accuracy",
         "regress": "pearson",
         "seq2seq": "exact",
+        "mlm": "perplexity",
+        "lm": "perplexity",
     }
     assert given(task={"kind": "regress"}, train={"metric": "rmse"}).metric == "rmse"
 
@@ -709,7 +715,7 @@ def test_a_label_for_each_word_has_one_column_that_is_read() -> None:
     assert str(raised.value) == "recipe: data.source names several columns, but a label for each word reads one"
 
 
-@pytest.mark.parametrize("kind", WHOLE_TASKS)
+@pytest.mark.parametrize("kind", sorted(set(WHOLE_TASKS) - set(TEXT_TASKS)))
 @pytest.mark.parametrize("format", ["guess", "tsv", "csv"])
 def test_a_table_may_have_a_header_where_its_format_is_guessed_too(format: str, kind: str) -> None:
     assert given(task={"kind": kind}, data={"header": True, "format": format}).data.header is True

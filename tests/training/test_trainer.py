@@ -11,7 +11,7 @@ import torch
 
 import regard
 from regard.build import build, learn_targets
-from regard.data.batching import collate
+from regard.data.drawing import Kept
 from regard.errors import RegardError
 from regard.inputs import learn_tokenizer
 from regard.recipe import recipe_from
@@ -48,7 +48,7 @@ def trainer_for(examples, talk=None, **changes):
 
     return Trainer(
         model=model,
-        items=[predictor.item(example) for example in examples],
+        items=Kept([predictor.item(example) for example in examples]),
         settings=settings.train,
         metric=settings.metric,
         loss=loss,
@@ -72,9 +72,9 @@ def test_two_small_batches_accumulated_equal_one_large_batch():
     together = trainer_for(examples, train={"batch_tokens": 100})
     # In double precision: Adam's first step is the gradient's sign, which rounding decides where a gradient is 0.
     apart.model.double(), together.model.double()
-    small_batches = [collate(apart.items, [0]), collate(apart.items, [1])]
+    small_batches = [apart.items.batch([0], 0), apart.items.batch([1], 0)]
     loss_apart, _ = apart._update(small_batches)
-    loss_together, _ = together._update([collate(together.items, [0, 1])])
+    loss_together, _ = together._update([together.items.batch([0, 1], 0)])
     assert loss_apart == pytest.approx(loss_together, abs=1e-6)
     for name, tensor in weights(together).items():
         assert torch.allclose(tensor, weights(apart)[name], atol=1e-6), name
@@ -83,9 +83,9 @@ def test_two_small_batches_accumulated_equal_one_large_batch():
 def test_an_update_without_a_label_to_learn_moves_nothing():
     """Not even by the optimiser's momentum or weight decay (case B18)."""
     trainer = trainer_for(small.examples(20))
-    trainer._update([collate(trainer.items, range(10))])
+    trainer._update([trainer.items.batch(range(10), 0)])
     before = weights(trainer)
-    batch = collate(trainer.items, range(10))
+    batch = trainer.items.batch(range(10), 0)
     for labels in batch.labels.values():
         labels.fill_(-100)
     assert trainer._update([batch]) == (0.0, 0.0)
@@ -147,7 +147,7 @@ def test_the_learning_rate_follows_the_schedule_and_ends_near_zero():
 
 def test_the_gradient_is_never_longer_than_the_clip():
     trainer = trainer_for(small.examples(20), train={"clip": 0.01})
-    trainer._update([collate(trainer.items, range(20))])
+    trainer._update([trainer.items.batch(range(20), 0)])
     squares = [parameter.grad.square().sum() for parameter in trainer.model.parameters() if parameter.grad is not None]
     assert math.sqrt(sum(squares)) <= 0.0101
 

@@ -28,6 +28,7 @@ def heard(predictor: Predictor, examples: Sequence[Example]) -> float:
     Frasconi 1994, IEEE Transactions on Neural Networks 5(2), section III, tell why that of a recurrence vanishes.
     """
     model = copy.deepcopy(predictor.model).cpu().double().eval()
+    assert isinstance(model, EncoderModel | EncoderDecoderModel)  # what has an encoder
     norms = [_norm(model, predictor, example) for example in examples]
     return sum(norms) / len(norms)
 
@@ -54,7 +55,9 @@ def _length(numbers: torch.Tensor) -> float:
 def seconds(predictor: Predictor, width: int, length: int) -> float:
     """How long the encoder takes for one sequence of so many vectors: the time that this thread computes, which is the
     time on the wall where the machine does nothing else."""
-    encoder = predictor.model.encoder.cpu().eval()
+    model = predictor.model
+    assert isinstance(model, EncoderModel | EncoderDecoderModel)
+    encoder = model.encoder.cpu().eval()
     x = torch.randn(1, length, width)
     with torch.inference_mode():
         encoder(x, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, overload
 
 import numpy as np
 import torch
@@ -21,7 +22,41 @@ IGNORED = -100
 _SHAKE = 0.1
 
 
-def plan(lengths: Sequence[int], budget: int, *, seed: int | None = None, epoch: int = 0) -> list[list[int]]:
+class Plan(Sequence[list[int]]):
+    """Which items make up which batch, in the memory of one number for each item.
+
+    order: (items,), all items; ends: (batches,), where each batch ends in it; places: (batches,), which comes when
+    """
+
+    def __init__(self, order: np.ndarray, ends: np.ndarray, places: np.ndarray) -> None:
+        self.order, self.ends, self.places = order, ends, places
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, number: int) -> list[int]: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[list[int]]: ...
+    def __getitem__(self, number: int | slice) -> list[int] | list[list[int]]:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        place = int(self.places[number])
+        begin = 0 if place == 0 else int(self.ends[place - 1])
+        found: list[int] = self.order[begin : self.ends[place]].tolist()
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+# So many items at a time are plain numbers of Python's, which take several times the memory.
+_AT_A_TIME = 1 << 16
+
+
+def plan(lengths: Sequence[int] | np.ndarray, budget: int, *, seed: int | None = None, epoch: int = 0) -> Plan:
     """Which items make up which batch: items × longest ≤ budget; an item that is longer goes alone.
 
     With a seed the order is drawn anew for each epoch, a pure function of (seed, epoch); without, batches go from
@@ -33,18 +68,17 @@ def plan(lengths: Sequence[int], budget: int, *, seed: int | None = None, epoch:
     else:
         random = np.random.default_rng((seed, epoch))
         order = np.argsort(sizes * (1 + _SHAKE * random.random(len(sizes))), kind="stable")
-    batches: list[list[int]] = []
-    longest = 0
-    for item in order.tolist():
-        longest = max(longest, int(sizes[item])) if batches else int(sizes[item])
-        if batches and (len(batches[-1]) + 1) * longest <= budget:
-            batches[-1].append(item)
-        else:
-            batches.append([item])
-            longest = int(sizes[item])
-    if seed is not None:
-        batches = [batches[place] for place in random.permutation(len(batches)).tolist()]
-    return batches
+    ends: list[int] = []
+    longest = count = 0
+    for begin in range(0, len(order), _AT_A_TIME):
+        for place, size in enumerate(sizes[order[begin : begin + _AT_A_TIME]].tolist(), begin):
+            longest, count = max(longest, size), count + 1
+            if count > 1 and count * longest > budget:
+                ends.append(place)
+                longest, count = size, 1
+    ends += [len(order)] if len(order) else []
+    places = np.arange(len(ends)) if seed is None else random.permutation(len(ends))
+    return Plan(order, np.array(ends, dtype=np.int64), places)
 
 
 @dataclass(frozen=True)
@@ -58,6 +92,7 @@ class Item:
     written: what is known of the text to be written when each of its pieces is asked for
     texts:   which text each vector belongs to, where several are read apart
     shared:  whether each word stands in another of the texts too (1) or not (0), where that is marked
+    asked:   which of its vectors are asked for, where not all are
     """
 
     encoded: Encoded
@@ -67,6 +102,7 @@ class Item:
     written: tuple[int, ...] = ()
     texts: tuple[int, ...] = ()
     shared: tuple[int, ...] = ()
+    asked: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -91,6 +127,7 @@ class Batch:
                  parts them, and padding
         shared:  (batch, most words), where that is marked: whether each word stands in another text too
         written: (batch, most answers), where a text is written: what is known when each piece is asked for
+        asked:   (batch, most answers), where not all vectors are asked for: which are
     labels: for each target column (batch, most answers), or (batch, classes) where an answer is several classes;
             IGNORED, or not a number, where nothing is learnt
     items:  which items these are
@@ -131,6 +168,8 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
         inputs["texts"] = padded([item.texts for item in chosen], PADDING["texts"])
     if any(item.shared for item in chosen):
         inputs["shared"] = padded([item.shared for item in chosen], PADDING["shared"])
+    if any(item.asked for item in chosen):
+        inputs["asked"] = padded([item.asked for item in chosen], PADDING["asked"])
     # Where only some of the items have labels, the others' are unknown.
     columns = dict.fromkeys(column for item in chosen for column in item.labels)
     labels = {
@@ -138,6 +177,17 @@ def collate(items: Sequence[Item], numbers: Sequence[int]) -> Batch:
         for column in columns
     }
     return Batch(inputs, labels, list(numbers))
+
+
+class Items(Protocol):
+    """Items that are learnt from, be they kept in memory or made when they are asked for."""
+
+    @property
+    def sizes(self) -> Sequence[int] | np.ndarray:
+        """The size of each."""
+
+    def batch(self, numbers: Sequence[int], epoch: int) -> Batch:
+        """Some of them, as they are in that epoch."""
 
 
 def batches(items: Sequence[Item], budget: int) -> Iterator[Batch]:

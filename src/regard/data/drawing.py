@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.data.batching import Item
+from regard.data.batching import Batch, Item, collate
 
 Labels = Mapping[str, tuple[int, ...] | tuple[float, ...]]
 
@@ -34,6 +34,26 @@ class Draws:
     def mixed(self, one: Any, other: Any, share: float) -> Any:
         """A share of the one and the rest of the other, as long as the one."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Items in memory, of which something may be drawn anew in each epoch."""
+
+    items: Sequence[Item]
+    draws: Draws = Draws()
+    seed: int = 0
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        return [item.size for item in self.items]
+
+    def batch(self, numbers: Sequence[int], epoch: int) -> Batch:
+        """Some of the items as training sees them in this epoch."""
+        if not self.draws.any:
+            return collate(self.items, numbers)
+        seen = [drawn(self.draws, self.items, number, seed=self.seed, epoch=epoch) for number in numbers]
+        return replace(collate(seen, range(len(seen))), items=list(numbers))
 
 
 def drawn(draws: Draws, items: Sequence[Item], number: int, *, seed: int, epoch: int) -> Item:

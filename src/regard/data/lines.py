@@ -34,14 +34,19 @@ def read_lines(path: str | Path, encoding_errors: str = "strict") -> Iterator[Li
             for number, line in enumerate(text, 1):
                 if _UNDECODED.search(line):
                     if encoding_errors == "strict":
-                        raise DataError(
-                            f"{path}, line {number}: bytes that are not UTF-8; save the file as UTF-8, or set "
-                            'data.encoding_errors = "replace"'
-                        )
+                        raise not_utf8(path, number)
                     line = _UNDECODED.sub("\ufffd", line)
                 yield number, line.removesuffix("\n")
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(f"{path} is packed, and damaged: {error}") from None
+
+
+def not_utf8(path: str | Path, line: int) -> DataError:
+    """The refusal of bytes that are not text."""
+    return DataError(
+        f"{path}, line {line}: bytes that are not UTF-8; save the file as UTF-8, or set "
+        'data.encoding_errors = "replace"'
+    )
 
 
 def check_file(path: str | Path) -> None:
@@ -66,14 +71,18 @@ def digest(path: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def is_packed(path: str | Path) -> bool:
+    """Whether a file is packed with gzip."""
+    with Path(path).open("rb") as raw:
+        return raw.read(2) == _GZIP
+
+
 def _open(path: str | Path) -> BinaryIO:
     if str(path) == "-":
         return open(sys.stdin.fileno(), "rb", closefd=False)
     check_file(path)
     try:
-        with Path(path).open("rb") as raw:
-            packed = raw.read(2) == _GZIP
-        return cast(BinaryIO, gzip.open(path)) if packed else Path(path).open("rb")
+        return cast(BinaryIO, gzip.open(path)) if is_packed(path) else Path(path).open("rb")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
 

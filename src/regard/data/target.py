@@ -153,6 +153,25 @@ class Texts:
         return dict(json.loads(tokenizer_to_json(self.tokenizer)))
 
 
+class Pieces:
+    """The pieces of a text, of which some are asked for: what stands behind a mask."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    def encode(self, values: Iterable[str | None]) -> tuple[int, ...]:
+        raise AssertionError("what is asked for is drawn from the text itself")
+
+    def decode(self, answer: int) -> str:
+        return self.tokenizer.written([answer])[0]
+
+    def certainty(self, certain: Any) -> Certainty:
+        return float(certain)
+
+    def saved(self) -> dict[str, Any]:
+        return {"masked": dict(json.loads(tokenizer_to_json(self.tokenizer)))}
+
+
 def number(text: str, place: object) -> float:
     """A finite number, or a refusal that names the place."""
     value = _float(text)
@@ -171,9 +190,10 @@ def _float(text: str | None) -> float:
 
 def target_from(saved: Any, where: str) -> Target:
     """A target that was saved; `where` is for the message if it cannot be read."""
-    if isinstance(saved, Mapping) and "kind" in saved:
+    if isinstance(saved, Mapping) and ("kind" in saved or "masked" in saved):
+        make, tokenizer = (Pieces, saved["masked"]) if "masked" in saved else (Texts, saved)
         try:
-            return Texts(tokenizer_from_json(json.dumps(saved), where))
+            return make(tokenizer_from_json(json.dumps(tokenizer), where))
         except FolderError as error:
             raise DataError(str(error)) from None
     if isinstance(saved, Mapping) and "classes" in saved:

@@ -111,6 +111,10 @@ class Tokenizer(InputKind):
         """The text that was written."""
         raise NotImplementedError
 
+    def joined(self, words: Sequence[str]) -> str:
+        """Words as a text; of what is read as it stands, its parts."""
+        return "".join(words)
+
     def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
         """What was written, piece by piece, as people read it."""
         raise NotImplementedError
@@ -161,7 +165,10 @@ class WordTokenizer(Tokenizer):
         return EncodedText(words=tuple(self.words.number(self.look_up(word)) for word in words))
 
     def text(self, numbers: Sequence[int]) -> str:
-        return " ".join(self.written(numbers))
+        return self.joined(self.written(numbers))
+
+    def joined(self, words: Sequence[str]) -> str:
+        return " ".join(words)
 
     def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.words.symbols[number] for number in numbers)

@@ -169,6 +169,16 @@ def prefix(symbols: Sequence[int]) -> Filter:
     return filter
 
 
+def where_free(filter: Filter) -> Filter:
+    """The same where there is a choice: what is certain anyway, as a text's given beginning, is left as it is."""
+
+    def lenient(scores: Tensor, written: Tensor, room: Tensor) -> Tensor:
+        certain = (scores == 0).any(1, keepdim=True)
+        return torch.where(certain, scores, filter(scores, written, room))
+
+    return lenient
+
+
 def _without(scores: Tensor, symbol: int) -> Tensor:
     return scores.index_fill(1, torch.tensor([symbol]), -torch.inf)
 

@@ -18,11 +18,12 @@ from regard.data.reading import guess_format, read_examples, reader_for, table_r
 from regard.data.target import parted
 from regard.data.text import at_punctuation
 from regard.errors import RegardError, nearest
+from regard.init.plain import language_settings, read_plain, shown, told_of
 from regard.init.sequences import read_sequences, sequence_settings
 from regard.init.sizes import label_settings, whole_settings
 from regard.init.table import look_at_table
 from regard.recipe.read import recipe_from
-from regard.recipe.settings import NAMES, Recipe
+from regard.recipe.settings import NAMES, TEXT_TASKS, DataSettings, Recipe
 from regard.recipe.write import commented
 
 PARTS = ("train", "dev", "test")
@@ -58,6 +59,10 @@ def read_data(
         raise RegardError(
             f"unknown task {task}; known: {', '.join(NAMES['task.kind'])}{nearest(task, NAMES['task.kind'])}"
         )
+    if task in TEXT_TASKS:
+        if target or source or format != "guess":
+            raise RegardError(f"{task} learns from plain text, line by line; take --target, --source and --format out")
+        return _plain(task, paths, out)
     columns = {"target": tuple(map(_column, target)), "source": tuple(map(_column, source))}
     if separator is not None and task != "classify":
         raise RegardError(f"--separator parts the classes of a cell, but a task of kind {task} has none; take it out")
@@ -76,6 +81,18 @@ def read_data(
     told += duplicates(examples)
     if recipe.data.scheme != "none":
         told.append(f"spans are written as {recipe.data.scheme} and learnt as {recipe.output.scheme}")
+    return Reading(recipe, commented_relative(recipe, values, out), told)
+
+
+def _plain(task: str, paths: Sequence[str], out: Path) -> Reading:
+    """Settings for plain text, of which no more is read than lines here and there."""
+    texts = {part: read_plain([path], DataSettings(train=("-",)).longest) for part, path in _parts(paths).items()}
+    data: dict[str, Any] = {part: (os.path.relpath(text.names[0], out.parent),) for part, text in texts.items()}
+    values = {**language_settings(task, texts["train"]), "data": data, "task": {"kind": task}}
+    recipe = recipe_from(values, folder=out.parent)
+    told = [f"{text.names[0]}: {part}, read as plain text" for part, text in texts.items()]
+    told += [told_of(part, text) for part, text in texts.items()]
+    told += [f"  {shown(example)}" for example in texts["train"][:3]]
     return Reading(recipe, commented_relative(recipe, values, out), told)
 
 

@@ -1,6 +1,15 @@
 """Layers: modules made from attention."""
 
-from regard.layers.block import ACTIVATIONS, NORMS, QUERY_KEY_NORMS, AddNorm, DecoderBlock, EncoderBlock, FeedForward
+from regard.layers.block import (
+    ACTIVATIONS,
+    NORMS,
+    QUERY_KEY_NORMS,
+    AddNorm,
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    LookBackBlock,
+)
 from regard.layers.cache import Cache
 from regard.layers.convolution import DILATIONS, Convolution
 from regard.layers.look_back import LookBack
@@ -26,6 +35,7 @@ __all__ = [
     "EncoderBlock",
     "FeedForward",
     "LookBack",
+    "LookBackBlock",
     "MixBlock",
     "MixEncoder",
     "MultiHeadAttention",

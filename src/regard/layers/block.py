@@ -204,6 +204,60 @@ class EncoderBlock(nn.Module):
         return self.around_feed_forward.after(x, change, real)
 
 
+class LookBackBlock(nn.Module):
+    """Attend to what was written so far, then think about it: a decoder's block where nothing was read.
+
+    Source: Radford et al. 2018, "Improving language understanding by generative pre-training", section 3.1 (after Liu
+    et al. 2018, arXiv:1801.10198, section 4.2.3).
+
+    attention: to what was written, or what looks back in its place: a causal convolution, a recurrence
+    """
+
+    def __init__(
+        self,
+        attention: MultiHeadAttention | LookBack,
+        feed_forward: FeedForward,
+        around_attention: AddNorm,
+        around_feed_forward: AddNorm,
+    ) -> None:
+        super().__init__()
+        self.around_attention = around_attention
+        self.attention = attention
+        self.around_feed_forward = around_feed_forward
+        self.feed_forward = feed_forward
+
+    def cache(self) -> BlockCache:
+        """An empty cache for decoding step by step."""
+        return BlockCache(self.attention.cache())
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        *,
+        mask: Mask | None = None,
+        memory_mask: Mask | None = None,
+        position: Position = NOWHERE,
+        positions: Tensor | None = None,
+        real: Tensor | None = None,
+        cache: BlockCache | None = None,
+    ) -> Tensor:
+        """As `DecoderBlock` does it, but for the memory, which is not looked at.
+
+        x, output: (batch, length, width)
+        """
+        change = self.attention(
+            self.around_attention.before(x, real),
+            mask=mask,
+            position=position,
+            positions=positions,
+            cache=None if cache is None else cache.attention,
+        )
+        x = self.around_attention.after(x, change, real)
+        change = self.feed_forward(self.around_feed_forward.before(x, real))
+        return self.around_feed_forward.after(x, change, real)
+
+
 class DecoderBlock(nn.Module):
     """Attend to what was written so far, then to what was read, then think about it.
 

@@ -267,7 +267,7 @@ def look(predictor: Predictor, example: Example, rows: slice | None = None, colu
                 predictor.model(inputs)
     return Look(
         answer=answer,
-        tokens=predictor.tokenizer.names(example),
+        tokens=predictor.names(example),
         kept=kept,
         written=written,
         maps={path: pool.map for path, pool in pools.items() if pool.map is not None},

@@ -18,6 +18,7 @@ from regard.data.vocabulary import SPECIAL
 from regard.errors import RegardError, nearest
 from regard.look.draw import visible
 from regard.models.gather import real
+from regard.models.model import DecoderModel, EncoderDecoderModel, EncoderModel
 from regard.models.outputs import SoftmaxHead
 from regard.page import page, paragraph, section
 from regard.predict import Predictor
@@ -57,15 +58,25 @@ class Space:
         return found[:count]
 
 
+def reading(predictor: Predictor) -> EncoderModel | EncoderDecoderModel:
+    """The model, if what it reads is shown as it stands: neither masked, nor written by itself."""
+    if isinstance(predictor.model, DecoderModel) or predictor.masking is not None:
+        raise RegardError(
+            "what a run of plain text (mlm, lm) reads has no vectors to be drawn; a run that begins with it has "
+            "(model.start)"
+        )
+    return predictor.model
+
+
 def words_of(predictor: Predictor) -> Space:
     """All that is in the vocabulary, as the encoder is given it: before it has seen a neighbour."""
-    names = _vocabulary(predictor)
+    model, names = reading(predictor), _vocabulary(predictor)
     items = [predictor.item(Example((name,), whole=predictor.whole)) for name in names]
     found: list[Tensor | None] = [None] * len(items)
     with torch.inference_mode():
         for batch in batches(items, predictor.batch_tokens):
             inputs = batch.to(predictor.device).inputs
-            x = predictor.model.input(inputs)
+            x = model.input(inputs)
             mine = real(x, inputs).to(x.dtype)[..., None]
             means = (x * mine).sum(1) / mine.sum(1).clamp(min=1)
             for row, number in enumerate(batch.items):
@@ -86,11 +97,10 @@ def _vocabulary(predictor: Predictor) -> list[str]:
 
 def spaces_of(predictor: Predictor, example: Example) -> dict[str, Space]:
     """What can be drawn of one input: its elements before and after the encoder, the labels, the positions."""
-    item = predictor.item(example)
+    model, item = reading(predictor), predictor.item(example)
     (batch,) = batches([item], predictor.batch_tokens)
     inputs = batch.to(predictor.device).inputs
     names = predictor.tokenizer.pieces(example.words)
-    model = predictor.model
     with torch.inference_mode():
         before = model.input(inputs)
         after = model.encoder(before, model.input.mask(inputs))

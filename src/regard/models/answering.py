@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from regard.data.vocabulary import SPECIAL
 from regard.decode.search import Hypothesis
 from regard.models.inputs import Inputs
 from regard.models.model import EncoderModel
@@ -43,6 +45,21 @@ def best_of_each(model: EncoderModel) -> Answering:
             best = head.best(scores, inputs["answers"])
             certain = head.certainty(scores, best, inputs["answers"])
             found[column] = Answered(best.tolist(), None if certain is None else certain.tolist())
+        return found
+
+    return answer
+
+
+def best_at_masks(model: EncoderModel, count: int = 1) -> Answering:
+    """So many of the most probable pieces for each element that is asked for, the most probable first."""
+
+    def answer(inputs: Inputs) -> dict[str, Answered]:
+        found = {}
+        for column, scores in model(inputs).items():
+            # What stands for no text has its share of the probability, but is never the answer.
+            shares = scores.float().softmax(-1).index_fill(-1, torch.tensor(SPECIAL, device=scores.device), -1.0)
+            certain, best = shares.topk(min(count, shares.shape[-1] - len(SPECIAL)), -1)
+            found[column] = Answered(best.tolist(), certain.tolist())
         return found
 
     return answer

@@ -27,6 +27,19 @@ class EachWord(nn.Module):
         return _mean(mine & real(x, inputs)[:, None]).to(x.dtype) @ x
 
 
+class Asked(nn.Module):
+    """Those elements answer that are asked for."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
+        """x: (batch, time, width); output: (batch, asked, width); none where nothing is asked for"""
+        asked = inputs["asked"] if "asked" in inputs else inputs["lengths"].new_zeros(len(x), 0)
+        return x.gather(1, asked[..., None].expand(-1, -1, x.shape[-1]))
+
+
 class MeanPool(nn.Module):
     """All elements together give one answer: their mean."""
 

@@ -17,7 +17,7 @@ from regard.layers.watch import Watch, watching
 from regard.models.answering import Answered
 from regard.models.inputs import Inputs
 from regard.models.looking import cross_attention, looked_at
-from regard.models.model import EncoderDecoderModel
+from regard.models.model import DecoderModel, EncoderDecoderModel, WritingModel
 
 # A text may have so many pieces for each of the source, and so many more, where nothing else is said.
 PIECES_FOR_EACH, PIECES_MORE = 3, 50
@@ -39,7 +39,7 @@ class Writer:
     looking:    whether to tell what each piece looked at in the source, in this layer (counted from 1; 0 is the last)
     """
 
-    model: EncoderDecoderModel
+    model: WritingModel
     column: str
     start: int
     end: int
@@ -67,6 +67,7 @@ class Writer:
 
     def _looked(self, inputs: Inputs, texts: Sequence[Sequence[Hypothesis]]) -> list[list[Tensor]]:
         each = [(item, one.tokens) for item, found in enumerate(texts) for one in found]
+        assert isinstance(self.model, EncoderDecoderModel)
         looked = iter(looked_at(self.model, inputs, each, self.start, self.looking or None))
         return [[next(looked) for _ in found] for found in texts]
 
@@ -131,12 +132,17 @@ class Writer:
 
     def _steps(self, inputs: Inputs, copies: int = 1) -> _Steps:
         watched = bool(self.ranking.coverage_penalty) and self.sampling is None
-        return _Steps(self.model, self.column, inputs, self.forbidden, copies=copies, watched=watched)
+        told = self._items(inputs) if isinstance(self.model, DecoderModel) else None
+        return _Steps(self.model, self.column, inputs, self.forbidden, copies=copies, watched=watched, told=told)
 
     def limits(self, inputs: Inputs) -> list[int]:
         """How many symbols each text may have, its end included; no more than the decoder has positions for."""
         most = self.model.decoder.position.most
-        lengths = [max(self.shortest, self._longest(length)) for length in inputs["lengths"].tolist()]
+        if isinstance(self.model, DecoderModel):  # what is read is the text's beginning
+            more = max(self.shortest, PIECES_MORE if self.max_length is None else self.max_length)
+            lengths = [length + more for length in inputs["lengths"].tolist()]
+        else:
+            lengths = [max(self.shortest, self._longest(length)) for length in inputs["lengths"].tolist()]
         return [length + 1 if most is None else min(length + 1, most) for length in lengths]
 
     def _longest(self, length: int) -> int:
@@ -155,17 +161,19 @@ class _Steps(ExitStack):
 
     copies:  how many texts are written of each item, each as if it were an item of its own
     watched: whether what is looked at in the source can be asked for, while this is open
+    told:    for each item how its texts begin, where that is given: nothing else is possible there
     """
 
     def __init__(
         self,
-        model: EncoderDecoderModel,
+        model: WritingModel,
         column: str,
         inputs: Inputs,
         forbidden: Sequence[int],
         *,
         copies: int = 1,
         watched: bool = False,
+        told: Sequence[Sequence[int]] | None = None,
     ) -> None:
         super().__init__()
         self.model = model
@@ -173,11 +181,13 @@ class _Steps(ExitStack):
         self.lengths = inputs["lengths"].repeat_interleave(copies, 0)
         memory, _ = model.read(inputs)
         self.memory = memory.repeat_interleave(copies, 0)
-        self.mask = model.input.mask({"lengths": self.lengths})
+        self.mask = model.mask(self.lengths)
+        self.told = [] if told is None else [list(one) for one in told for _ in range(copies)]
         self.cache = model.decoder.cache()
         self.forbidden = torch.tensor(forbidden, dtype=torch.long, device=self.memory.device)
         self.watch: Watch | None = None
         if watched:
+            assert isinstance(model, EncoderDecoderModel)
             self.watch = self.enter_context(watching(cross_attention(model).weights))
 
     def __call__(self, tokens: Tensor, rows: Tensor | None, items: Tensor | None) -> Tensor:
@@ -189,10 +199,26 @@ class _Steps(ExitStack):
             items = items.to(device)
             self.cache.select_memory(items)
             self.memory, self.lengths = self.memory[items], self.lengths[items]
-            self.mask = self.model.input.mask({"lengths": self.lengths})
+            self.mask = self.model.mask(self.lengths)
+            self.told = [self.told[item] for item in items.tolist()] if self.told else []
+        written = self.cache.length
         scores = self.model.write(tokens.to(device)[:, None], self.memory, self.mask, self.cache)[self.column][:, -1]
         # What is forbidden keeps its share of the probability, so that a text's score is that of the model itself.
-        return scores.float().log_softmax(-1).index_fill(-1, self.forbidden, -torch.inf)
+        found = scores.float().log_softmax(-1).index_fill(-1, self.forbidden, -torch.inf)
+        return self._as_told(found, written) if self.told else found
+
+    def _as_told(self, scores: Tensor, written: int) -> Tensor:
+        """The scores where a text's given beginning leaves no choice.
+
+        scores: (rows, pieces), rows of one item follow one another; written: how many pieces there are already
+        """
+        each = len(scores) // len(self.told)
+        for item, beginning in enumerate(self.told):
+            if written < len(beginning):
+                rows = slice(item * each, (item + 1) * each)
+                scores[rows] = -torch.inf
+                scores[rows, beginning[written]] = 0.0
+        return scores
 
     def looked(self) -> Tensor:
         """(rows, time): how much the latest pieces looked at each element of the source, in the last layer, as the mean

@@ -63,6 +63,10 @@ class EncoderDecoderModel(nn.Module):
         real = torch.arange(inputs["written"].shape[1], device=memory.device) < inputs["answers"][:, None]
         return self.decoder(self.written(inputs["written"]), memory, memory_mask=mask, real=real)
 
+    def mask(self, lengths: Tensor) -> Mask:
+        """Which of what was read is real. lengths: (rows,)"""
+        return self.input.mask({"lengths": lengths})
+
     def read(self, inputs: Inputs) -> tuple[Tensor, Mask]:
         """What was read, (batch, time, width), and which of it is real."""
         mask = self.input.mask(inputs)
@@ -76,3 +80,48 @@ class EncoderDecoderModel(nn.Module):
         output:  for the target column (rows, 1, pieces)
         """
         return self.output(self.decoder(self.written(numbers), memory, memory_mask=mask, cache=cache))
+
+
+class DecoderModel(nn.Module):
+    """Write a sequence, looking back at what was written; nothing is read but its beginning.
+
+    Source: Radford et al. 2018, "Improving language understanding by generative pre-training", section 3.1.
+    """
+
+    def __init__(self, written: Embedding, decoder: Decoder, output: Heads) -> None:
+        super().__init__()
+        self.written = written
+        self.decoder = decoder
+        self.output = output
+
+    def forward(self, inputs: Inputs) -> dict[str, Tensor]:
+        """Scores of each next piece, all places at once, given what is written.
+
+        inputs: written: (batch, length), the beginning sign and all pieces but the end
+        output: for the target column (batch, length, pieces)
+        """
+        x = self.written(inputs["written"])
+        real = torch.arange(x.shape[1], device=x.device) < inputs["answers"][:, None]
+        return self.output(self.decoder(x, x, real=real))
+
+    def mask(self, lengths: Tensor) -> Mask:
+        """Nothing is read, and nothing of it is hidden."""
+        return Mask()
+
+    def read(self, inputs: Inputs) -> tuple[Tensor, Mask]:
+        """What was read is nothing: (batch, 0, width)."""
+        lengths = inputs["lengths"]
+        width = self.written.table.embedding_dim
+        return torch.zeros(len(lengths), 0, width, device=lengths.device), Mask()
+
+    def write(self, numbers: Tensor, memory: Tensor, mask: Mask, cache: Cache) -> dict[str, Tensor]:
+        """Scores of the piece that follows what the cache remembers and these.
+
+        numbers: (rows, 1), each row's latest piece
+        output:  for the target column (rows, 1, pieces)
+        """
+        return self.output(self.decoder(self.written(numbers), memory, cache=cache))
+
+
+# What writes texts.
+WritingModel = EncoderDecoderModel | DecoderModel

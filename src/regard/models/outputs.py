@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batching import IGNORED
+from regard.layers.block import LayerNorm
 from regard.layers.dropout import Dropout
 from regard.models.likelihood import summed_cross_entropy
 
@@ -75,6 +76,24 @@ class TiedProjection(nn.Module):
     def last(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What the scores are the product of: vectors, and the vector and the bias of each piece."""
         return x, self.table.weight[: self.pieces], self.bias
+
+
+class ReadOut(nn.Module):
+    """From what is known of a hidden piece to vectors like those of pieces.
+
+    Source: Devlin et al. 2019, arXiv:1810.04805, in its code (cls/predictions/transform): dense, GELU, layer norm.
+    """
+
+    def __init__(self, width: int, piece_width: int, project: nn.Module) -> None:
+        """project: from such a vector to the scores of all pieces"""
+        super().__init__()
+        self.transform = _linear(width, piece_width)
+        self.norm = LayerNorm(piece_width)
+        self.project = project
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (batch, asked, width); output: (batch, asked, pieces)"""
+        return self.project(self.norm(F.gelu(self.transform(x))))
 
 
 class SoftmaxHead(Head):

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from regard.recipe.settings import FORMATS, NUMBER_TASKS, POOLED_TASKS, WHOLE_TASKS, DecodeSettings, Recipe
+from regard.recipe.settings import (
+    FORMATS,
+    NUMBER_TASKS,
+    POOLED_TASKS,
+    TEXT_TASKS,
+    WHOLE_TASKS,
+    WRITING_TASKS,
+    DecodeSettings,
+    Recipe,
+)
 
 
 def faults(recipe: Recipe) -> list[tuple[str, str]]:
@@ -15,6 +24,7 @@ def faults(recipe: Recipe) -> list[tuple[str, str]]:
         *_input(recipe),
         *_split(recipe),
         *_contradictions(recipe),
+        *_language(recipe),
         *unused(recipe),
         *_metric(recipe),
     ]
@@ -217,11 +227,25 @@ _ATTENTION = (
 _POSITION = "position longest distance turned"
 _RANKING = "length_penalty length_norm coverage_penalty"
 _WRITTEN = "tokens size minimum_count normalize share bleu_tokens"
+_OF_A_SOURCE = "coverage_penalty min_length max_ratio required prefix unknown"
+_OF_TARGETS = "format source target header split_by split_column on_error"
 
 
 def _attends(recipe: Recipe) -> bool:
     """Whether there is attention anywhere: what writes attends to what was read, whatever else it does."""
+    if recipe.task.kind == "lm":
+        return recipe.model.decoder == "attention"
     return recipe.model.encoder == "attention" or recipe.task.kind == "seq2seq"
+
+
+def _language(recipe: Recipe) -> list[tuple[str, str]]:
+    """What plain text cannot be learnt with."""
+    kind, tokens, found = recipe.task.kind, recipe.input.tokens, []
+    if kind in TEXT_TASKS and recipe.input.kind != "text":
+        return [("input.kind", f"input.kind is {recipe.input.kind}, but task.kind = {kind} learns from plain text")]
+    if kind == "lm" and tokens == "words+characters":
+        found.append(("input.tokens", f"{tokens} can be read but not written; use words, subwords or characters"))
+    return found
 
 
 def unused(recipe: Recipe) -> list[tuple[str, str]]:
@@ -264,17 +288,24 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     """What only some tasks use."""
     kind = recipe.task.kind
     written, reason = kind == "seq2seq", f"task.kind = {kind}"
+    yield "task", "masked whole_words", kind == "mlm", reason
     yield "model", "pooling", kind in (*POOLED_TASKS, "forecast"), reason
     yield "model", "towers", kind in POOLED_TASKS, reason
     yield "output", "horizon", kind == "forecast", reason
     yield "input", "context", kind == "forecast", reason
     yield "input", "shared_words", kind in POOLED_TASKS, reason
-    yield "model", "decoder decoder_depth", written, reason
+    yield "task", "whole_words", recipe.input.tokens in ("subwords", "characters"), _tokens(recipe)
+    yield "model", "decoder", kind in WRITING_TASKS, reason
+    yield "model", "decoder_depth", written, reason
+    yield "model", "encoder window directions", kind != "lm", reason
     yield "output", _WRITTEN, written, reason
     yield "output", "crf scheme", kind == "label", reason
-    yield "decode", " ".join(DecodeSettings.model_fields), written, reason
+    yield "decode", " ".join(DecodeSettings.model_fields), kind in WRITING_TASKS, reason
+    yield "decode", _OF_A_SOURCE, written, reason
     yield "data", "several_right", written, reason
-    yield "data", "ignore", not written, reason
+    yield "data", _OF_TARGETS, kind not in TEXT_TASKS, reason
+    yield "data", "longest", kind in TEXT_TASKS, reason
+    yield "data", "ignore", kind not in (*WRITING_TASKS, *TEXT_TASKS), reason
     yield "data", "scheme", kind == "label", reason
     yield "data", "header", kind in WHOLE_TASKS or recipe.input.kind == "vectors", reason
     yield "data", "split_by", kind != "forecast", f"{reason}, which sets aside the end of each series"
@@ -282,6 +313,7 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     yield "train", "label_smoothing", kind not in NUMBER_TASKS, reason
     yield "data", "ignore", kind != "forecast", reason
     yield "train", "class_weights", kind in ("label", "classify"), reason
+    yield "train", "certify", kind not in TEXT_TASKS, reason
 
 
 def _by_data(recipe: Recipe) -> Iterator[Rule]:
@@ -298,7 +330,7 @@ def _by_data(recipe: Recipe) -> Iterator[Rule]:
 def _by_part(recipe: Recipe) -> Iterator[Rule]:
     """What only some parts of the network use."""
     tokens, model, output = recipe.input.tokens, recipe.model, recipe.output
-    has_words, reason = tokens in ("words", "words+characters"), f"input.tokens = {tokens}"
+    has_words, reason = tokens in ("words", "words+characters"), _tokens(recipe)
     yield "input", "minimum_count lowercase word_width pretrained shared_words", has_words, reason
     yield "input", "character_width filters", tokens == "words+characters", reason
     yield from _by_kind(recipe)
@@ -318,12 +350,18 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     yield "train", "label_smoothing class_weights", not output.crf, "output.crf = true"
 
 
+def _tokens(recipe: Recipe) -> str:
+    return f"input.tokens = {recipe.input.tokens}"
+
+
 def _by_kind(recipe: Recipe) -> Iterator[Rule]:
     """What only some kinds of encoder and decoder use."""
     model = recipe.model
     encoder = f"model.encoder = {model.encoder}"
     kinds, reason = {model.encoder}, encoder
-    if recipe.task.kind == "seq2seq":
+    if recipe.task.kind == "lm":
+        kinds, reason = {model.decoder}, f"model.decoder = {model.decoder}"
+    elif recipe.task.kind == "seq2seq":
         kinds, reason = {model.encoder, model.decoder}, f"{encoder} and model.decoder = {model.decoder}"
     yield "model", _ATTENTION, _attends(recipe), encoder
     yield "model", _POSITION, "attention" in kinds, reason

@@ -15,7 +15,7 @@ from regard.errors import nearest
 # The allowed names of each setting that is chosen by name. Those that stand in a table of the package are held against
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
-    "task.kind": ("label", "classify", "regress", "seq2seq", "forecast"),
+    "task.kind": ("label", "classify", "regress", "seq2seq", "forecast", "mlm", "lm"),
     "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel", "ts", "npz", "npy"),
     "data.split_by": ("chance", "lines", "column"),
     "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
@@ -47,7 +47,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "train.metric": (
         *("accuracy", "exact", "macro_f1", "micro_f1", "span_f1"),
         *("pearson", "spearman", "rmse"),
-        *("bleu", "chrf", "word_errors", "character_errors", "perplexity"),
+        *("bleu", "chrf", "word_errors", "character_errors", "perplexity", "character_perplexity"),
     ),
     "train.device": ("auto", "cpu", "cuda", "mps"),
     "decode.length_norm": ("power", "gnmt"),
@@ -131,17 +131,22 @@ FORMATS = {
     "vectors": ("ts", "csv", "tsv", "npz", "npy"),
 }
 
-# Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, and the metrics of each
-# task, the first being its own; where an item may have several classes (data.separator), the metrics stand apart.
-WHOLE_TASKS = ("classify", "regress", "seq2seq")
+# Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, those that learn from
+# plain text, those that write, and the metrics of each task, the first being its own; where an item may have several
+# classes (data.separator), the metrics stand apart.
+WHOLE_TASKS = ("classify", "regress", "seq2seq", "mlm", "lm")
 POOLED_TASKS = ("classify", "regress")
 NUMBER_TASKS = ("regress", "forecast")
+TEXT_TASKS = ("mlm", "lm")
+WRITING_TASKS = ("seq2seq", "lm")
 TASK_METRICS = {
     "label": ("accuracy", "exact", "span_f1"),
     "classify": ("accuracy", "macro_f1"),
     "regress": ("pearson", "spearman", "rmse"),
     "forecast": ("rmse", "pearson", "spearman"),
     "seq2seq": ("exact", "bleu", "chrf", "word_errors", "character_errors", "perplexity"),
+    "mlm": ("perplexity", "accuracy"),
+    "lm": ("perplexity", "character_perplexity"),
 }
 SEVERAL_METRICS = ("micro_f1", "macro_f1", "exact")
 
@@ -158,8 +163,12 @@ class TaskSettings(Section):
     kind: Annotated[str, _one_of("task.kind")] = Field(
         "label",
         description="label: one for each word or step; classify, regress: a class or number for the whole; seq2seq: a "
-        "text; forecast: the next steps",
+        "text; forecast: the next steps; from plain text mlm: what stands behind masks, lm: what comes next",
     )
+    masked: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
+        0.15, description="mlm: the share of each text that is asked for; 8 of 10 are masked, 1 is another, 1 is shown"
+    )
+    whole_words: bool = Field(False, description="mlm: whether all pieces of a word are asked for together")
 
 
 class DataSettings(Section):
@@ -209,6 +218,10 @@ class DataSettings(Section):
     )
     on_error: Annotated[str, _one_of("data.on_error")] = Field(
         "stop", description="at a line that cannot be read: stop, or skip its sentence and say so"
+    )
+    longest: Count = Field(
+        1000,
+        description="mlm, lm: longer lines are cut into parts of at most so many letters, at a space if there is one",
     )
     encoding_errors: Annotated[str, _one_of("data.encoding_errors")] = Field(
         "strict", description="at bytes that are not UTF-8: strict refuses them, replace puts a sign in their place"
@@ -298,7 +311,7 @@ class ModelSettings(Section):
     )
     decoder: Annotated[str, _one_of("model.decoder")] = Field(
         "attention",
-        description="seq2seq: what looks back at what was written; what was read is attended to in any case",
+        description="seq2seq, lm: what looks back at what was written; what was read is attended to in any case",
     )
     width: Count = Field(128, description="numbers in the vector of each element")
     depth: Count = Field(2, description="blocks one after the other")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from regard.training.label_metric import LABEL_METRICS, LabelScores, count_classes, count_labels
+from regard.training.language_metric import LANGUAGE_METRICS, MASKED_METRICS, LanguageScores
 from regard.training.number_metric import NUMBER_METRICS, NumberScores, collect_numbers
 from regard.training.scores import Metric, Scores, Weights
 from regard.training.text_metric import TEXT_METRICS, TextScores
@@ -10,6 +11,7 @@ from regard.training.text_metric import TEXT_METRICS, TextScores
 __all__ = [
     "METRICS",
     "LabelScores",
+    "LanguageScores",
     "Metric",
     "NumberScores",
     "Scores",
@@ -35,4 +37,10 @@ def shown_interval(name: str, interval: tuple[float, float]) -> str:
     return f"{shown(name, low)} to {shown(name, high)}"
 
 
-METRICS: dict[str, Metric] = {**TEXT_METRICS, **LABEL_METRICS, **NUMBER_METRICS}
+METRICS: dict[str, Metric] = {
+    **LANGUAGE_METRICS,
+    **MASKED_METRICS,
+    **TEXT_METRICS,
+    **LABEL_METRICS,
+    **NUMBER_METRICS,
+}

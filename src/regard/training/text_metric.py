@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -175,7 +176,14 @@ def _sacrebleu_score(name: str, scores: TextScores, weights: Weights) -> float:
     return float(metric._compute_score_from_stats([int(total) for total in sums]).score) / 100
 
 
-def perplexity(scores: TextScores, weights: Weights) -> float:
+class _Told(Protocol):
+    """Scores that know how probable texts were held."""
+
+    @property
+    def given(self) -> Sequence[Given] | np.ndarray: ...
+
+
+def perplexity(scores: _Told, weights: Weights) -> float:
     """Between how many pieces the model wavers on average when it is told the right beginning."""
     sums = weights @ np.array(scores.given, dtype=np.float64).reshape(-1, 2)
     return math.exp(min(700.0, -float(sums[0]) / max(1.0, float(sums[1]))))

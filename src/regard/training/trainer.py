@@ -12,14 +12,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.data.batching import Batch, Item, collate, plan
-from regard.data.drawing import Draws, drawn
+from regard.data.batching import Batch, Items, Plan, plan
 from regard.errors import RegardError
 from regard.recipe.settings import TrainSettings
 from regard.training.averaging import Average
@@ -82,11 +81,10 @@ class Trainer:
     keep:     called when the model as it stands is the best so far
     place:    where an item comes from, for messages
     weight:   how much the labels of an update weigh, by which its losses are divided
-    draws:    what is drawn anew of an item in each epoch
     """
 
     model: nn.Module
-    items: Sequence[Item]
+    items: Items
     settings: TrainSettings
     metric: str
     loss: Callable[[Batch], Tensor]
@@ -97,7 +95,6 @@ class Trainer:
     talk: Talk
     progress: Progress = field(default_factory=Progress)
     weight: Callable[[Sequence[Batch]], float] = field(default=known_labels)
-    draws: Draws = field(default_factory=Draws)
 
     def __post_init__(self) -> None:
         self.optimizer = _optimizer(self.model, self.settings)
@@ -182,9 +179,8 @@ class Trainer:
 
     # One update
 
-    def _plan(self, epoch: int) -> list[list[int]]:
-        lengths = [item.size for item in self.items]
-        return plan(lengths, self.settings.batch_tokens, seed=self.settings.seed, epoch=epoch)
+    def _plan(self, epoch: int) -> Plan:
+        return plan(self.items.sizes, self.settings.batch_tokens, seed=self.settings.seed, epoch=epoch)
 
     def _updates(self) -> Iterator[list[Batch]]:
         """The batches of each update, from where the run stands."""
@@ -192,17 +188,9 @@ class Trainer:
             order = self._plan(self.progress.epoch)
             while self.progress.batch < len(order):
                 numbers = order[self.progress.batch : self.progress.batch + self.settings.accumulate]
-                yield [self._batch(items) for items in numbers]
+                yield [self.items.batch(items, self.progress.epoch) for items in numbers]
             self.progress.epoch += 1
             self.progress.batch = 0
-
-    def _batch(self, numbers: Sequence[int]) -> Batch:
-        """Some of the items as training sees them in this epoch."""
-        if not self.draws.any:
-            return collate(self.items, numbers)
-        seed, epoch = self.settings.seed, self.progress.epoch
-        seen = [drawn(self.draws, self.items, number, seed=seed, epoch=epoch) for number in numbers]
-        return replace(collate(seen, range(len(seen))), items=list(numbers))
 
     def _update(self, batches: Sequence[Batch]) -> tuple[float, float]:
         """One step of the optimiser: (mean loss of a label, length of the gradient)."""
