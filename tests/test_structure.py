@@ -46,7 +46,7 @@ ROWS = (
     ("inputs", "corpus"),
     ("build",),
     ("folder", "scoring", "matching"),
-    ("run", "init", "doctor", "runs", "results"),
+    ("run", "init", "doctor", "runs", "results", "start"),
     ("certificate",),
     ("experiment",),
     ("demo", "comparison", "printing", "showing"),

@@ -22,7 +22,7 @@ from regard.data.signal.vectors import Vectors
 from regard.data.target import Classes, Numbers, Pieces, Target, Texts
 from regard.data.tokenizer import TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.errors import FolderError
-from regard.inputs import input_part, learn_input, learn_tokenizer, written_texts
+from regard.inputs import input_part, learn_input, written_texts
 from regard.layers import (
     DILATIONS,
     NORMS,
@@ -65,13 +65,21 @@ from regard.writing import writer
 
 def learn(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> tuple[InputKind, dict[str, Target]]:
     """What the training examples teach before training: the vocabulary, and what each target column holds."""
+    some = evenly(examples, LEARNT_FROM) if recipe.task.kind in TEXT_TASKS else examples
+    input = learn_input(recipe, some)
+    return input, learn_answers(recipe, examples, columns, input)
+
+
+def learn_answers(
+    recipe: Recipe, examples: Sequence[Example], columns: Sequence[str], input: InputKind
+) -> dict[str, Target]:
+    """What each target column holds in the training examples."""
     if recipe.task.kind in TEXT_TASKS:
-        pieces = learn_tokenizer(recipe, evenly(examples, LEARNT_FROM))
-        return pieces, {column: _TEXT_TARGETS[recipe.task.kind](pieces) for column in columns}
-    tokenizer = learn_input(recipe, examples)
+        assert isinstance(input, Tokenizer)
+        return {column: _TEXT_TARGETS[recipe.task.kind](input) for column in columns}
     if recipe.task.kind == "seq2seq":
-        return tokenizer, {column: learn_texts(recipe, examples, tokenizer) for column in columns}
-    return tokenizer, learn_targets(recipe, examples, columns)
+        return {column: learn_texts(recipe, examples, input) for column in columns}
+    return learn_targets(recipe, examples, columns)
 
 
 # What plain text teaches, by the task.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from regard.build import build, learn, load_pretrained
+from regard.build import build, learn, learn_answers, load_pretrained
 from regard.certificate import Certificate, certify, save_certificate
 from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
 from regard.data.batching import Batch, Items
@@ -44,6 +44,7 @@ from regard.recipe.write import differences, resolved, values
 from regard.results import Results
 from regard.run import Run
 from regard.scoring import score, score_answers
+from regard.start import Start
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import shown
@@ -54,6 +55,9 @@ from regard.training.threshold import choose_thresholds
 from regard.training.trainer import Evaluation, Trainer
 
 RUNS = Path("runs")
+
+# Under this name it stands in the report.
+_BEGUN = "began with"
 
 RESOLVED, METRICS, REPORT, ENVIRONMENT = "resolved.toml", "metrics.jsonl", "report.html", "env.json"
 
@@ -112,8 +116,12 @@ class _Training:
     predictor: Predictor = field(init=False)
     history: list[dict[str, Any]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
+    start: Start | None = None
 
     def run(self, given: Mapping[str, Pairs] | None) -> Run:
+        self.start = Start.of(self.recipe)
+        if self.start is not None:
+            self.recipe = self.start.inherited(self.recipe)
         self.recipe = settled(self.recipe) if given is None else self.recipe
         recover(self.folder / "last")
         recover(self.folder / "best")
@@ -179,17 +187,29 @@ class _Training:
     # The parts
 
     def _new(self) -> Predictor:
-        tokenizer, targets = learn(self.recipe, self.corpus.train, self.corpus.columns)
-        predictor = build(self.recipe, tokenizer, targets, code=self.code)
+        predictor, begun = self._begun()
         if self.recipe.input.pretrained is not None:
             found, of = load_pretrained(predictor, self.recipe.input.pretrained, self.recipe.data.encoding_errors)
             self.talk.say(f"{found:,} of {of:,} words start from {self.recipe.input.pretrained}")
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.folder / "recipe.toml", self.text)
-        write_file(self.folder / ENVIRONMENT, json.dumps(environment(), indent=1))
+        write_file(self.folder / ENVIRONMENT, json.dumps({**environment(), **begun}, indent=1))
         write_file(self.folder / METRICS, "")
         write_file(self.folder / RESOLVED, resolved(self.recipe))
         return predictor
+
+    def _begun(self) -> tuple[Predictor, dict[str, str]]:
+        """A new model, and what is to be told of what it began with."""
+        if self.start is None:
+            return build(self.recipe, *learn(self.recipe, self.corpus.train, self.corpus.columns), code=self.code), {}
+        kept = self.start.targets(self.recipe)
+        tokenizer, targets = self.start.tokenizer, kept
+        if targets is None:
+            targets = learn_answers(self.recipe, self.corpus.train, self.corpus.columns, tokenizer)
+        predictor = build(self.recipe, tokenizer, targets, code=self.code)
+        told = self.start.put_into(predictor, self.recipe).told()
+        self.talk.say(f"start  {told}")
+        return predictor, {_BEGUN: told}
 
     def _resumed(self) -> Predictor:
         return load_model(self.folder / "last", own=self.code).predictor
@@ -330,6 +350,7 @@ class _Training:
             metric=self.recipe.metric,
             facts={
                 **environment(),
+                **self._beginning(),
                 "minutes": f"{trainer.progress.seconds / 60:.1f}",
                 "updates": trainer.progress.update,
                 "best at update": trainer.progress.best_update,
@@ -348,6 +369,11 @@ class _Training:
         if certificate is not None:
             self.talk.say(f"proof  {certificate.sentence}")
         self.talk.say(f"saved  {self.folder / 'best'}, and a report in {self.folder / REPORT}")
+
+    def _beginning(self) -> dict[str, str]:
+        """What the run began with, where that was another run."""
+        known = json.loads((self.folder / ENVIRONMENT).read_text(encoding="utf-8"))
+        return {_BEGUN: known[_BEGUN]} if _BEGUN in known else {}
 
     def _certificate(self, best: Predictor) -> Certificate | None:
         """That every way of running the best model gives the same answers, shown on dev and kept beside it."""

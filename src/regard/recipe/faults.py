@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from regard.recipe.settings import (
@@ -25,6 +26,7 @@ def faults(recipe: Recipe) -> list[tuple[str, str]]:
         *_split(recipe),
         *_contradictions(recipe),
         *_language(recipe),
+        *_frozen(recipe),
         *unused(recipe),
         *_metric(recipe),
     ]
@@ -238,12 +240,38 @@ def _attends(recipe: Recipe) -> bool:
     return recipe.model.encoder == "attention" or recipe.task.kind == "seq2seq"
 
 
+def _known(recipe: Recipe, section: str, name: str) -> bool:
+    """Whether a setting is what it says: where a run is begun with and it is not given, it is that run's."""
+    return recipe.model.start is None or name in getattr(recipe, section).model_fields_set
+
+
+def _frozen(recipe: Recipe) -> list[tuple[str, str]]:
+    """What cannot stay as it is."""
+    model, kind = recipe.model, recipe.task.kind
+    parts = [*([] if kind == "lm" else ["encoder"]), *(["decoder"] if kind in WRITING_TASKS else [])]
+    known, depth = (
+        ("input", *parts),
+        model.depth if model.decoder_depth is None else max(model.depth, model.decoder_depth),
+    )
+    depth = depth if _known(recipe, "model", "depth") else math.inf
+    wrong = [
+        part for part in recipe.train.freeze if not (part in known or (isinstance(part, int) and 0 <= part <= depth))
+    ]
+    return [
+        (
+            "train.freeze",
+            f"train.freeze has {part!r}, but can have {', '.join(known)}, or a number of blocks from 0 to {depth}",
+        )
+        for part in wrong
+    ]
+
+
 def _language(recipe: Recipe) -> list[tuple[str, str]]:
     """What plain text cannot be learnt with."""
     kind, tokens, found = recipe.task.kind, recipe.input.tokens, []
     if kind in TEXT_TASKS and recipe.input.kind != "text":
         return [("input.kind", f"input.kind is {recipe.input.kind}, but task.kind = {kind} learns from plain text")]
-    if kind == "lm" and tokens == "words+characters":
+    if kind == "lm" and tokens == "words+characters" and _known(recipe, "input", "tokens"):
         found.append(("input.tokens", f"{tokens} can be read but not written; use words, subwords or characters"))
     return found
 
@@ -294,7 +322,8 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     yield "output", "horizon", kind == "forecast", reason
     yield "input", "context", kind == "forecast", reason
     yield "input", "shared_words", kind in POOLED_TASKS, reason
-    yield "task", "whole_words", recipe.input.tokens in ("subwords", "characters"), _tokens(recipe)
+    pieces = recipe.input.tokens in ("subwords", "characters") or not _known(recipe, "input", "tokens")
+    yield "task", "whole_words", pieces, _tokens(recipe)
     yield "model", "decoder", kind in WRITING_TASKS, reason
     yield "model", "decoder_depth", written, reason
     yield "model", "encoder window directions", kind != "lm", reason
@@ -348,6 +377,7 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     yield "decode", "temperature top_k top_p seed", decode.sample, "decode.sample = false"
     yield "decode", "unknown", output.tokens == "words", f"output.tokens = {output.tokens}"
     yield "train", "label_smoothing class_weights", not output.crf, "output.crf = true"
+    yield "train", "freeze layer_decay", model.start is not None, "no model.start"
 
 
 def _tokens(recipe: Recipe) -> str:

@@ -167,7 +167,7 @@ def _rooted(values: Values, folder: Path) -> Values:
         return [root(one) for one in value] if isinstance(value, list | tuple) else value
 
     values = dict(values)
-    for section, names in {"data": ("train", "dev", "test"), "input": ("pretrained",)}.items():
+    for section, names in {"data": ("train", "dev", "test"), "input": ("pretrained",), "model": ("start",)}.items():
         part = values.get(section)
         if isinstance(part, dict):
             values[section] = {key: root(value) if key in names else value for key, value in part.items()}

@@ -305,6 +305,11 @@ class OutputSettings(Section):
 class ModelSettings(Section):
     """The network."""
 
+    start: Text | None = Field(
+        None,
+        description="a run to begin with: what reads and encodes is taken from it, with its settings; heads are new",
+    )
+
     encoder: Annotated[str, _one_of("model.encoder")] = Field(
         "attention",
         description="what lets elements see each other: attention, convolution, recurrent; pointwise sees each alone",
@@ -394,6 +399,14 @@ class TrainSettings(Section):
     label_smoothing: Share = Field(0.0, description="the share of belief that is spread over all labels")
     class_weights: Annotated[str, _one_of("train.class_weights")] = Field(
         "none", description="balanced: rare labels weigh more in the loss, so that all labels weigh the same together"
+    )
+    freeze: Columns = Field(
+        (),
+        description="model.start: what stays as it is: input, encoder, decoder, or a number: the input and so many "
+        "first blocks",
+    )
+    layer_decay: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="model.start: each block learns slower than the one above it, by this factor"
     )
     clip: Annotated[float, Field(gt=0, allow_inf_nan=True)] = Field(
         1.0, description="longest gradient; longer ones are shortened (inf: none are)"

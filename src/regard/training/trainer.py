@@ -24,6 +24,7 @@ from regard.recipe.settings import TrainSettings
 from regard.training.averaging import Average
 from regard.training.metric import METRICS
 from regard.training.objective import known_labels
+from regard.training.parts import freeze, rate_share
 from regard.training.progress import Talk
 from regard.training.schedule import factor
 
@@ -97,6 +98,7 @@ class Trainer:
     weight: Callable[[Sequence[Batch]], float] = field(default=known_labels)
 
     def __post_init__(self) -> None:
+        freeze(self.model, self.settings.freeze)
         self.optimizer = _optimizer(self.model, self.settings)
         self.average = Average(self.settings.average)
         self.device = next(self.model.parameters()).device
@@ -214,7 +216,7 @@ class Trainer:
         norm = nn.utils.clip_grad_norm_(parameters, settings.clip)
         rate = settings.lr * factor(settings.schedule, progress.update, settings.warmup_steps, progress.total)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["share"]
         self.optimizer.step()
         return total, norm.item()
 
@@ -261,10 +263,15 @@ class Trainer:
 def _optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.AdamW:
     """AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101) with Adam's second beta as in Vaswani et al. 2017, section
     5.3; biases, norms and other single rows of numbers are not shrunk."""
-    matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
-    rows = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
-    groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": rows, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=settings.lr, betas=(0.9, 0.98), fused=True)
+    groups: dict[tuple[float, float], dict[str, Any]] = {}
+    for name, parameter in model.named_parameters():
+        decay = settings.weight_decay if parameter.dim() > 1 else 0.0
+        share = rate_share(name, model, settings.layer_decay)
+        group = groups.setdefault((-decay, -share), {"params": [], "weight_decay": decay, "share": share})
+        group["params"].append(parameter)
+    # Matrices first: the order of groups is the order in which numbers are updated.
+    ordered = [groups[key] for key in sorted(groups)]
+    return torch.optim.AdamW(ordered, lr=settings.lr, betas=(0.9, 0.98), fused=True)
 
 
 def _mixed(seed: int, update: int) -> int:
