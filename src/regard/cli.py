@@ -219,7 +219,9 @@ def certify(
 @app.command()
 def look(
     run: RunFolder,
-    text: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="A sentence.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="[INPUT]", help="A sentence; of signals FILE or FILE:NUMBER.")
+    ] = None,
     layer: Annotated[int | None, typer.Option("--layer", help="Counted from 1; the last if not given.")] = None,
     head: Annotated[int | None, typer.Option("--head", help="Counted from 1; the mean if not given.")] = None,
     part: Annotated[str | None, typer.Option("--part", help="encoder, decoder or cross (cross if there).")] = None,
@@ -286,7 +288,7 @@ def look(
     elif steps is not None:
         showing.show_steps(loaded, text or "", steps, chosen, out, _say)
     elif as_json:
-        _print_json(showing.look_as_data(loaded.look(text or "")))
+        _print_json(showing.look_as_data(loaded.look(showing.item_of(loaded, text or ""))))
     else:
         asked = showing.part_of_text(rows, "--rows"), showing.part_of_text(columns, "--columns")
         others = showing.others_beside(loaded, text or "", beside or [], other or [], trust_code)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.data.conllu import Conllu
+from regard.data.example import Example
 from regard.data.reading import guess_format, read_examples
 from regard.errors import DataError, RegardError
 from regard.folder import write_file
@@ -86,7 +88,7 @@ def show(
 
     beside: other looks for the page, each with what it is called
     """
-    found = run.look(text, rows=rows, columns=columns)
+    found = run.look(item_of(run, text), rows=rows, columns=columns)
     drawn = found.picture(chosen.layer, chosen.head, chosen.part)
     console.print(found.answered, markup=False, highlight=False)
     console.print(drawn)
@@ -117,10 +119,24 @@ def others_beside(
     run: Run, text: str, beside: Sequence[str], runs: Sequence[Path], trust_code: bool
 ) -> list[tuple[str, Look]]:
     """Other inputs of the same run, and the same input in other runs."""
-    found = [("", run.look(other)) for other in beside]
+    found = [("", run.look(item_of(run, other))) for other in beside]
     for folder in runs:
         other = load(folder, trust_code=trust_code)
-        found.append((f"{text} ({other.folder.name})", other.look(text)))
+        found.append((f"{text} ({other.folder.name})", other.look(item_of(other, text))))
+    return found
+
+
+def item_of(run: Run, text: str) -> str | Example:
+    """A text as it stands; where no text is read, the first item of a file, or the one whose number follows a colon
+    (series.tsv:3)."""
+    if run.recipe.input.kind == "text":
+        return text
+    name, _, number = text.rpartition(":")
+    path, wanted = (name, int(number)) if name and number.isdecimal() else (text, 1)
+    items = run.read(path, run.reader(path), on_error="stop")
+    found = next(islice(items, max(0, wanted - 1), None), None)
+    if wanted < 1 or not isinstance(found, Example):
+        raise DataError(f"{path} has no item {wanted}; items are counted from 1")
     return found
 
 
@@ -142,7 +158,7 @@ def part_of_text(text: str | None, option: str) -> slice | None:
 
 def show_steps(run: Run, text: str, word: int, chosen: Chosen, out: Path | None, say: Say) -> None:
     """The walk through one head for one element."""
-    found = walk(run.predictor, run.look(text), word, chosen.layer, chosen.head or 1, chosen.part)
+    found = walk(run.predictor, run.look(item_of(run, text)), word, chosen.layer, chosen.head or 1, chosen.part)
     print(found.text())
     if out is not None:
         if out.suffix != ".html":
@@ -174,7 +190,7 @@ def show_analogy(run: Run, words: str) -> None:
 
 def show_space(run: Run, text: str, out: Path, say: Say) -> None:
     """A picture of vectors as places."""
-    spaces = spaces_of(run.predictor, run.example(text))
+    spaces = spaces_of(run.predictor, run.example(item_of(run, text)))
     if not spaces:
         raise RegardError("there is nothing to draw: one element alone has no place")
     if out.suffix not in (".svg", ".html"):
@@ -186,7 +202,7 @@ def show_space(run: Run, text: str, out: Path, say: Say) -> None:
 
 def show_left_out(run: Run, text: str) -> None:
     """What each word of the input is worth to the answer."""
-    example = run.example(text)
+    example = run.example(item_of(run, text))
     if not example.words:
         raise RegardError("there is nothing to look at: the input is empty")
     predictor = run.predictor
@@ -194,7 +210,7 @@ def show_left_out(run: Run, text: str) -> None:
 
     inputs = collate([predictor.item(example)], [0]).to(predictor.device).inputs
     told(predictor, inputs)
-    worth = leave_one_out(Asked.of(predictor, example, inputs), example.words)
+    worth = leave_one_out(Asked.of(predictor, example, inputs))
     print("left out\tlargest fall of the answer's probability\tmean")
     for word, row in zip(example.words, worth, strict=True):
         known = row[~row.isnan()]

@@ -207,7 +207,7 @@ def test_pieces_are_merged_to_words_and_the_page_says_so(opened):
     (weights,) = found.weights.values()
     columns, _, numbers = page.numbers()
     assert columns == ["lightest", "unbelievable", "can"]
-    assert np.abs(numbers - merged(weights[1], found.words, found.words).numpy()).max() < 2 * NEAR
+    assert np.abs(numbers - merged(weights[1], found.read.words, found.read.words).numpy()).max() < 2 * NEAR
     assert "looks as their mean" in page.text("#bar")
     page.click("Pieces")
     assert page.numbers()[0] == list(found.tokens) and len(found.tokens) > 3

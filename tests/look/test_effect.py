@@ -168,7 +168,7 @@ def test_gradient_times_attention_is_what_a_small_change_does():
 def test_leaving_a_word_out_is_asking_without_it():
     predictor, found = looked()
     words = EXAMPLE.words
-    worth = leave_one_out(found.asked, words)
+    worth = leave_one_out(found.asked)
     assert worth.shape == (len(words), len(words)) and bool(worth.diagonal().isnan().all())
     before = found.asked.answers()[0][0]
     from dataclasses import replace

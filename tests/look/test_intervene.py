@@ -6,7 +6,7 @@ from sharp import BATCH, KEYS, WIDTH, assert_close, assert_moved, attention_enco
 
 from regard.attention import NORMALIZERS, Mask
 from regard.errors import RegardError
-from regard.look.intervene import cutting, patching, refuse_tiled, replacing, without_heads
+from regard.look.intervene import cutting, patching, replacing, without_heads
 from regard.look.record import record
 
 X = draw(BATCH, KEYS, WIDTH)
@@ -95,7 +95,7 @@ def test_all_states_of_another_input_give_its_answer():
         (lambda m: without_heads(m, {PATH: [2]}), "no head 2 in blocks.0.attention; the heads are 0 to 1"),
         (lambda m: without_heads(m, {"block.0.attention": [0]}), "did you mean blocks.0.attention"),
         (lambda m: cutting(m, PATH, 0, [(7, 0)]), "no edge from 7 to 0 in blocks.0.attention; there are 7 queries"),
-        (lambda m: replacing(m, PATH, 0, torch.eye(5)), r"from 7 elements at 7, but .* are \(5, 5\)"),
+        (lambda m: replacing(m, PATH, 0, torch.eye(5)), r"from at least 7 elements at 7, but .* are \(5, 5\)"),
         (lambda m: patching(m, {"blocks.9": X}), "no part blocks.9 to patch"),
         (lambda m: patching(m, {"blocks.0": X[:, :5]}), "name the elements that both have"),
         (lambda m: patching(m, {"blocks.0": X[:, :5]}, [5]), "both inputs have only 0 to 4"),
@@ -108,10 +108,16 @@ def test_what_cannot_be_changed_is_refused_by_name(make, words):
     assert not any(module._forward_hooks for module in model.modules())
 
 
-def test_edges_of_an_input_that_passes_in_tiles_are_refused():
-    refuse_tiled(1_000, 1_000, heads=4)
-    with pytest.raises(RegardError, match=r"4 × 8,000 × 8,000 or more. Take a shorter input"):
-        refuse_tiled(8_000, 8_000, heads=4)
+def test_interventions_are_the_same_where_weights_pass_in_tiles(monkeypatch):
+    model = attention_encoder()
+    wanted = {}
+    for kind, opened in every(model).items():
+        with opened:
+            wanted[kind] = answer(model)
+    monkeypatch.setattr("regard.attention.question.TILE_WEIGHTS", BATCH * 2 * KEYS * 2)
+    for kind, opened in every(model).items():
+        with opened:
+            assert_close(answer(model), wanted[kind], 1e-4)
 
 
 def test_a_model_without_attention_says_so():

@@ -10,6 +10,7 @@ import torch
 import written
 from sharp import assert_close, draw
 from test_independence import predictor_for
+from test_signals import sharp_predictor
 
 from regard.data.example import Example
 from regard.errors import RegardError
@@ -166,3 +167,15 @@ def test_steps_of_writing_name_what_else_could_have_stood_there():
         wanted = found.asked.answers()[0][0, place]
         written_here = (*found.written, "<end>")[place]
         assert all(share == pytest.approx(float(wanted), abs=1e-5) for name, share in step if name == written_here)
+
+
+@pytest.mark.parametrize("task", ["classify", "label", "regress"])
+def test_a_series_is_looked_at_as_a_text_is_with_its_course_beside_it(task):
+    predictor, examples = sharp_predictor(task)
+    found = look(predictor, examples[1])
+    steps = len(examples[1].signal)
+    assert found.read.names == found.tokens and len(found.tokens) == steps == len(found.read.values)
+    for path, weights in found.weights.items():
+        assert weights.shape == (2, steps, steps)
+        assert all(0 <= of_head.off.most for of_head in found.effects[path])
+    assert view(found).title == str(examples[1].place) and found.page()

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from regard.data.batching import collate
+from regard.errors import RegardError
 from regard.layers.multihead import MultiHeadAttention
 from regard.look.effect import Asked
 from regard.look.record import Recording, attention_layers
-from regard.predict import Predictor, shared_words, texts_of
 
 
 def rollout(layers: Sequence[Tensor]) -> Tensor:
@@ -96,44 +96,39 @@ def _logs(shares: Tensor) -> Tensor:
     return shares.clamp(min=1e-30).log().sum()
 
 
-def leave_one_out(asked: Asked, words: Sequence[str]) -> Tensor:
+def leave_one_out(asked: Asked) -> Tensor:
     """What each word of the input is worth: how much the answer's probability falls when the word is left out.
 
     output: (words, elements of the answer); not a number where that element went with the word
     """
+    predictor, words = asked.predictor, asked.example.words
+    if asked.example.signal is not None:
+        raise RegardError("words can be left out of a text, but this run reads no text")
     before = asked.answers()[0][0]
-    predictor = asked.predictor
     each_word = not predictor.whole and predictor.writes is None
     rows = []
     for place in range(len(words)):
-        rest = [word for number, word in enumerate(words) if number != place]
-        if not rest:
+        kept = [number for number in range(len(words)) if number != place]
+        if not kept:
             rows.append(torch.full_like(before, torch.nan))
             continue
-        kept = [number for number in range(len(words)) if number != place] if each_word else None
-        after = _shares_without(asked, predictor, rest, kept)
+        after = _without(asked, kept, each_word=each_word).answers()[0][0]
         if each_word:
             columns = len(before) // len(words)
-            one = torch.full((columns, len(words)), torch.nan)
-            one[:, kept] = after.view(columns, len(rest))
-            after = one.flatten()
+            spread = torch.full((columns, len(words)), torch.nan)
+            spread[:, kept] = after.view(columns, len(kept))
+            after = spread.flatten()
         rows.append(before - after)
     return torch.stack(rows)
 
 
-def _shares_without(asked: Asked, predictor: Predictor, rest: Sequence[str], kept: Sequence[int] | None) -> Tensor:
-    encoded = predictor.tokenizer.encode(rest)
-    item = replace(
-        asked.item,
-        encoded=encoded,
-        words=len(rest),
-        answers=asked.item.answers if kept is None else len(rest),
-        labels={},
-        texts=texts_of(rest, encoded) if asked.item.texts else (),
-        shared=shared_words(rest) if asked.item.shared else (),
-    )
+def _without(asked: Asked, kept: Sequence[int], *, each_word: bool) -> Asked:
+    """The same question for some of the words, held against the same answer."""
+    predictor = asked.predictor
+    example = replace(asked.example, words=tuple(asked.example.words[number] for number in kept), labels={})
+    item = predictor.item(example)
     inputs = collate([item], [0]).to(predictor.device).inputs
-    best = asked.best if kept is None else {column: best[:, kept] for column, best in asked.best.items()}
     for name in ("written", "answers") if "written" in asked.inputs else ():
         inputs[name] = asked.inputs[name]
-    return Asked(predictor, item, inputs, best).answers()[0][0]
+    best = {column: best[:, kept] for column, best in asked.best.items()} if each_word else asked.best
+    return Asked(predictor, example, item, inputs, best)

@@ -15,6 +15,7 @@ from regard.data.alignment import Pairs, aligned
 from regard.data.batching import batches
 from regard.data.example import Example
 from regard.data.lines import read_lines
+from regard.data.tokenizer import Tokenizer
 from regard.errors import DataError, RegardError
 from regard.look.look import part_of
 from regard.look.measure import Totals, merged
@@ -181,7 +182,7 @@ def _count_words(
     gold: Gold | None,
 ) -> None:
     if syntax is not None:
-        words = predictor.tokenizer.encode(example.words).word_of_piece or tuple(range(len(example.words)))
+        words = _words_of_pieces(predictor, example)
         _count_offsets(looked, syntax)
         for path, layer in weights.items():
             if part_of(path) == "encoder":
@@ -189,7 +190,7 @@ def _count_words(
     if gold is not None:
         writes = predictor.writes
         assert writes is not None
-        source = Source(predictor.tokenizer, example.words).units
+        source = Source(predictor.tokenizer, example).units
         pieces = writes.encode(next(iter(example.labels.values())))[:-1]
         written = writes.tokenizer.units(tuple(map(int, pieces)))
         lengths = max(source, default=-1) + 1, max(written, default=-1) + 1
@@ -199,6 +200,12 @@ def _count_words(
                 for head, of_head in enumerate(layer):
                     pairs = aligned(of_head[: len(written), : len(source)].numpy(), source, written)
                     _count_links(looked.found[path, head], pairs, gold)
+
+
+def _words_of_pieces(predictor: Predictor, example: Example) -> tuple[int, ...]:
+    """Which word of the example each piece belongs to; each its own, where words are read whole."""
+    assert isinstance(predictor.tokenizer, Tokenizer)
+    return predictor.tokenizer.of(example).word_of_piece or tuple(range(len(example.words)))
 
 
 def _count_offsets(looked: CorpusLook, syntax: Syntax) -> None:

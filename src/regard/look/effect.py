@@ -18,7 +18,7 @@ from regard.attention.question import TILE_WEIGHTS
 from regard.data.batching import Item, collate
 from regard.data.example import Example
 from regard.data.target import Classes, Numbers
-from regard.look.intervene import Edit, changing, without
+from regard.look.intervene import Edit, changing, cut_of
 from regard.models.generate import Writer
 from regard.models.inputs import Inputs
 from regard.models.outputs import Head
@@ -67,11 +67,13 @@ class Effect:
 class Asked:
     """One input and the answer that the model gave to it: what is held against when something is changed.
 
+    example, item: what was asked, and the same as numbers
     inputs: a batch of one; with what was written, where a text is
     best:   for each column, the answer as numbers: (1, answers) or (1, answers, classes)
     """
 
     predictor: Predictor
+    example: Example
     item: Item
     inputs: Inputs
     best: dict[str, Tensor]
@@ -87,7 +89,7 @@ class Asked:
         if isinstance(predictor.answering, Writer):
             ended = torch.tensor([[*inputs["written"][0, 1:].tolist(), predictor.answering.end]])
             best = {predictor.answering.column: ended.to(predictor.device)}
-        return cls(predictor, item, inputs, best)
+        return cls(predictor, example, item, inputs, best)
 
     def copies(self, count: int) -> Inputs:
         """The input so many times, side by side."""
@@ -188,10 +190,7 @@ def switch_off(head: int) -> Edit:
 
 def cut(head: int, edges: Sequence[tuple[int, int]]) -> Edit:
     def edit(weights: Tensor, rows: slice) -> Tensor:
-        away = torch.zeros_like(weights, dtype=torch.bool)
-        for query, key in edges:
-            away[:, head, query, key] = True
-        return without(weights, away)
+        return cut_of(weights, rows, head, edges)
 
     return edit
 

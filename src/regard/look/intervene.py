@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.attention.question import TILE_WEIGHTS
 from regard.errors import RegardError, nearest
 from regard.layers.multihead import MultiHeadAttention
 from regard.look.record import attention_layers
@@ -41,13 +40,13 @@ def without_heads(model: nn.Module, heads: Mapping[str, Sequence[int]]) -> Any:
 def replacing(model: nn.Module, path: str, head: int, weights: Tensor) -> Any:
     """While this is open, a head looks as it is told. weights: (queries, keys) or (batch, queries, keys)"""
     _check_heads(model, path, [head])
-    refuse_tiled(*weights.shape[-2:], heads=1)
 
     def edit(found: Tensor, rows: slice) -> Tensor:
         told = weights[..., rows, :]
         if found[:, head].shape[-2:] != told.shape[-2:]:
+            there = (rows.start or 0) + found.shape[2]
             raise RegardError(
-                f"{path} looks from {found.shape[2]} elements at {found.shape[3]}, but the weights to put in its place "
+                f"{path} looks from at least {there} elements at {found.shape[3]}, but the weights to put in its place "
                 f"are {tuple(weights.shape)} (queries, keys)"
             )
         changed = found.clone()
@@ -57,27 +56,42 @@ def replacing(model: nn.Module, path: str, head: int, weights: Tensor) -> Any:
     return changing(model, {path: edit})
 
 
-def cutting(model: nn.Module, path: str, head: int, edges: Sequence[tuple[int, int]]) -> Any:
+@contextmanager
+def cutting(model: nn.Module, path: str, head: int, edges: Sequence[tuple[int, int]]) -> Iterator[None]:
     """While this is open, these queries do not see these keys in one head: (query, key), numbered from 0.
 
     What was on the edge goes to the rest of its row in proportion: with softmax, just as if the edge had been masked.
     """
     _check_heads(model, path, [head])
+    most = (0, 0)
 
     def edit(found: Tensor, rows: slice) -> Tensor:
-        refuse_tiled(found.shape[2], found.shape[3], heads=found.shape[1], rows=rows)
-        for query, key in edges:
-            if not (0 <= query < found.shape[2] and 0 <= key < found.shape[3]):
-                raise RegardError(
-                    f"there is no edge from {query} to {key} in {path}; there are {found.shape[2]} queries and "
-                    f"{found.shape[3]} keys, numbered from 0"
-                )
-        cut = torch.zeros_like(found[0], dtype=torch.bool)
-        for query, key in edges:
-            cut[head, query, key] = True
-        return without(found, cut)
+        nonlocal most
+        first = rows.start or 0
+        most = max(most[0], first + found.shape[2]), found.shape[3]
+        return cut_of(found, rows, head, [edge for edge in edges if 0 <= edge[1] < found.shape[3]])
 
-    return changing(model, {path: edit})
+    with changing(model, {path: edit}):
+        yield
+    for query, key in edges:
+        # How many rows there are is known when the last tile has passed.
+        if most != (0, 0) and not (0 <= query < most[0] and 0 <= key < most[1]):
+            raise RegardError(
+                f"there is no edge from {query} to {key} in {path}; there are {most[0]} queries and {most[1]} keys, "
+                "numbered from 0"
+            )
+
+
+def cut_of(weights: Tensor, rows: slice, head: int, edges: Sequence[tuple[int, int]]) -> Tensor:
+    """A tile of weights with those of the edges cut that are in it."""
+    first = rows.start or 0
+    inside = [(query - first, key) for query, key in edges if 0 <= query - first < weights.shape[2]]
+    if not inside:
+        return weights
+    cut = torch.zeros_like(weights[0], dtype=torch.bool)
+    for query, key in inside:
+        cut[head, query, key] = True
+    return without(weights, cut)
 
 
 @contextmanager
@@ -107,15 +121,6 @@ def without(weights: Tensor, cut: Tensor) -> Tensor:
     # A row of which nothing is left gathers nothing, as one that may see nothing.
     scaled = kept * (weights.sum(-1, keepdim=True) / left.where(left != 0, left.new_ones(())))
     return scaled.where(cut.any(-1, keepdim=True), weights)
-
-
-def refuse_tiled(queries: int, keys: int, *, heads: int, rows: slice | None = None) -> None:
-    """Edges of an input so long that its weights pass in tiles are not changed one by one."""
-    if queries * keys * heads > TILE_WEIGHTS or (rows is not None and rows.start):
-        raise RegardError(
-            f"edges can be changed where a layer's weights are at most {TILE_WEIGHTS:,}, all heads together; here are "
-            f"{heads} × {queries:,} × {keys:,} or more. Take a shorter input, or switch whole heads off"
-        )
 
 
 def layer_at(model: nn.Module, path: str) -> MultiHeadAttention:

@@ -20,10 +20,10 @@ from regard.look.draw import heat_map
 from regard.look.effect import Asked, Importance, OfHead, at_once, importance, of_heads
 from regard.look.pool import Extent, Map, Pool
 from regard.look.record import attention_layers, record
+from regard.look.side import side_of
 from regard.models.generate import Writer
 from regard.models.inputs import Inputs
 from regard.predict import Answer, Predictor
-from regard.written import Source
 
 # The kinds of attention, by the last part of a layer's path; of a decoder's layers those to the memory come first to
 # mind, since they show which part of what was read stands behind what was written.
@@ -46,7 +46,8 @@ class Look:
     tokens:  what is read, as the network sees it
     written: what is written, piece by piece; nothing where no text is
     maps:    module path -> the layer's picture and measures, in the order of the layers
-    words, written_words: which word each of these belongs to
+    read:    what is read, as a side of a picture
+    written_words: which word each piece that is written belongs to
     steps:   where a text is written, for each of its pieces and its end what else could have stood there: (piece,
              probability), most probable first
     """
@@ -56,7 +57,7 @@ class Look:
     kept: Mapping[str, Tensor]
     written: tuple[str, ...] = ()
     maps: Mapping[str, Map] = field(default_factory=dict, repr=False)
-    words: tuple[int, ...] = ()
+    read: Axis = field(default_factory=lambda: Tokens(()), repr=False)
     written_words: tuple[int, ...] = ()
     steps: tuple[tuple[tuple[str, float], ...], ...] = ()
     asked: Asked | None = field(default=None, repr=False, compare=False)
@@ -101,13 +102,12 @@ class Look:
 
     def axes(self, part: str) -> tuple[Axis, Axis]:
         """What stands along a picture's rows and along its columns."""
-        read = Tokens(self.tokens, self.words)
         if part == "encoder":
-            return read, read
+            return self.read, self.read
         last = max(self.written_words, default=-1) + 1
         rows = Tokens((*self.written, END), (*self.written_words, last))
         if part == "cross":
-            return rows, read
+            return rows, self.read
         return rows, Tokens((START, *self.written), (0, *(word + 1 for word in self.written_words)))
 
     def chosen(self, layer: int | None = None, head: int | None = None, part: str | None = None) -> tuple[str, str]:
@@ -271,7 +271,7 @@ def look(predictor: Predictor, example: Example, rows: slice | None = None, colu
         kept=kept,
         written=written,
         maps={path: pool.map for path, pool in pools.items() if pool.map is not None},
-        words=Source(predictor.tokenizer, example).units,
+        read=side_of(predictor, example),
         written_words=() if writes is None else writes.tokenizer.units(numbers),
         steps=alternatives(predictor, inputs),
         asked=Asked.of(predictor, example, inputs),

@@ -90,7 +90,8 @@ def _vocabulary(predictor: Predictor) -> list[str]:
         return list(tokenizer.words.symbols[len(SPECIAL) :])
     if isinstance(tokenizer, CharacterTokenizer):
         return list(tokenizer.characters.symbols[len(SPECIAL) :])
-    assert isinstance(tokenizer, SubwordTokenizer)
+    if not isinstance(tokenizer, SubwordTokenizer):
+        raise RegardError(f"neighbours are asked for, but this run reads {tokenizer.kind}, which have no vocabulary")
     texts = [tokenizer.written([number])[0] for number in range(len(SPECIAL), tokenizer.sizes()["pieces"])]
     return list(dict.fromkeys(text for text in texts if "\ufffd" not in text))
 
@@ -100,7 +101,7 @@ def spaces_of(predictor: Predictor, example: Example) -> dict[str, Space]:
     model, item = reading(predictor), predictor.item(example)
     (batch,) = batches([item], predictor.batch_tokens)
     inputs = batch.to(predictor.device).inputs
-    names = predictor.tokenizer.pieces(example.words)
+    names = predictor.tokenizer.names(example)
     with torch.inference_mode():
         before = model.input(inputs)
         after = model.encoder(before, model.input.mask(inputs))

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.data.example import Example
 from regard.look.axis import Axis, joined
 from regard.look.effect import Importance, OfHead
 from regard.look.look import MOST_MEASURED, Look
@@ -77,13 +78,18 @@ def view(look: Look, title: str = "") -> View:
         worth = [look.effects[path] for path in layers] if measured else []
         parts.append(Part(name, *look.axes(name), list(layers.values()), worth))
     return View(
-        title=title or " ".join(look.answer.words),
+        title=title or _title(look.answer.example),
         answers=_answers(look),
         parts=parts,
         steps=look.steps,
         unmeasured=f"What this map is worth is measured for inputs of at most {MOST_MEASURED} elements.",
         importance=look.importance if measured else None,
     )
+
+
+def _title(example: Example) -> str:
+    """A text is its own title; of a signal it is where it stands."""
+    return " ".join(example.words) if example.signal is None else str(example.place)
 
 
 def _answers(look: Look) -> list[tuple[str, str, float | None]]:

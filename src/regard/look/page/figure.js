@@ -60,7 +60,8 @@ function every(count, size, room) {
 function matrix(view, chosen, hovered, room) {
   const { map, rowNames, columnNames } = view, colours = palette(), most = largestOf(map) || 1;
   const longest = (names) => Math.min(18, names.reduce((sum, name) => Math.max(sum, breadth(name)), 2));
-  const left = 14 + longest(rowNames) * 8, sound = view.part.columns.kind === "sound";
+  const left = 14 + longest(rowNames) * 8, kind = view.part.columns.kind;
+  const series = kind === "columns" && view.part.columns.values.length === map.columns, sound = kind === "sound" || series;
   const top = sound ? 76 : 18 + longest(columnNames) * 6.6;
   const right = sound ? 10 : 10 + longest(columnNames) * 4.2;
   const cell = Math.max(map.columns > 120 ? 2 : 3, Math.min(52, Math.floor(Math.min((room - left - right) / map.columns, 900 / map.rows))));
@@ -77,7 +78,8 @@ function matrix(view, chosen, hovered, room) {
   }
   let inside = `<rect x="${left}" y="${top}" width="${map.columns * cell}" height="${map.rows * cell}" fill="${rgb(colours.ramp[0])}" stroke="${colours.rule}"/>`;
   for (const [level, path] of paths) inside += `<path d="${path}" fill="${rgb(tint(level / 255, colours.ramp))}"/>`;
-  if (sound) inside += spectrogram(view.part.columns, left, 6, map.columns * cell, top - 12);
+  if (series) inside += course(view.part.columns.values, left, 6, cell, top - 14);
+  else if (sound) inside += spectrogram(view.part.columns, left, 6, map.columns * cell, top - 12);
   const step = every(map.rows, cell, 14), size = Math.max(9, Math.min(13, cell * step * .8));
   rowNames.forEach((name, row) => {
     const on = row === chosen;
@@ -160,6 +162,13 @@ function columnMeans(map) {
   const sums = new Float32Array(map.columns);
   map.weights.forEach((weight, place) => (sums[place % map.columns] += weight / map.rows));
   return sums;
+}
+
+// A column of a series, over its steps.
+function course(values, x, y, cell, height) {
+  const low = Math.min(...values), span = Math.max(...values) - low || 1;
+  const points = values.map((value, place) => `${(x + (place + .5) * cell).toFixed(1)},${(y + height * (1 - (value - low) / span)).toFixed(1)}`);
+  return `<polyline points="${points.join(" ")}" fill="none" stroke="${palette().muted}" stroke-width="1.5"/>`;
 }
 
 function spectrogram(sound, x, y, width, height) {
