@@ -15,6 +15,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ SCRIPTS = ("unpack.js", "state.js", "figure.js", "panels.js", "export.js", "star
 # One byte for a weight: 0 is exactly zero, 1 more than zero and less than half a step, and from there in as many steps
 # to the row's largest.
 STEPS = 254
+
+# A title has at most so many letters; the picture has all of them.
+LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,11 @@ def view(look: Look, title: str = "") -> View:
 
 
 def _title(example: Example) -> str:
-    """A text is its own title; of a signal it is where it stands."""
-    return " ".join(example.words) if example.signal is None else str(example.place)
+    """A text is its own title, as far as it fits; of a signal it is where it stands."""
+    if example.signal is not None:
+        return f"{Path(example.place.file).name}, line {example.place.line}"
+    text = " ".join(example.words)
+    return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}…"
 
 
 def _answers(look: Look) -> list[tuple[str, str, float | None]]:
