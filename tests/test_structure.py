@@ -24,6 +24,7 @@ from regard.layers import ACTIVATIONS, CELLS, DILATIONS, DIRECTIONS, NORMS, QUER
 from regard.layers.block import PLACES
 from regard.machine import EXTRAS
 from regard.models.gather import POOLINGS
+from regard.models.signal_inputs import STEMS
 from regard.recipe import NAMES
 from regard.recipe.settings import FORMATS
 from regard.training.metric import METRICS
@@ -58,6 +59,7 @@ ROW_OF = {part: number for number, row in enumerate(ROWS) for part in row}
 TABLES = {
     "data.format": {"guess", *READERS, *(name for kind in SIGNALS.values() for name in kind.readers)},
     "input.kind": INPUTS,
+    "input.stem": STEMS,
     "input.tokens": TOKENIZERS,
     "input.split": SPLITS,
     # What is read as words and their letters cannot be written.

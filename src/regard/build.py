@@ -62,6 +62,9 @@ from regard.predict import Predictor
 from regard.recipe.settings import NUMBER_TASKS, POOLED_TASKS, TEXT_TASKS, WHOLE_TASKS, ModelSettings, Recipe
 from regard.writing import writer
 
+# How many rows and columns the largest picture has; None where what is read stands along a line.
+Grid = tuple[int, int] | None
+
 
 def learn(recipe: Recipe, examples: Sequence[Example], columns: Sequence[str]) -> tuple[InputKind, dict[str, Target]]:
     """What the training examples teach before training: the vocabulary, and what each target column holds."""
@@ -133,7 +136,10 @@ def build(
             continuing = _language_model(recipe, column, texts, code)
             answering = writer(recipe.decode, continuing, column, texts)
             return Predictor(continuing, tokenizer, targets, answering, budget, whole)
-        input, encoder = input_part(recipe, tokenizer), ENCODERS[recipe.model.encoder](recipe.model, code)
+        input, encoder = (
+            input_part(recipe, tokenizer),
+            ENCODERS[recipe.model.encoder](recipe.model, code, tokenizer.grid),
+        )
         if recipe.task.kind == "mlm":
             assert isinstance(tokenizer, Tokenizer)
             masking = Masking(tokenizer, recipe.task.masked, recipe.task.whole_words)
@@ -179,7 +185,7 @@ def _encoder_decoder(
     tied = None if share == "none" else TiedProjection(written.table, texts.end + 1)
     return EncoderDecoderModel(
         input=input_part(recipe, tokenizer, table),
-        encoder=ENCODERS[settings.encoder](settings, code),
+        encoder=ENCODERS[settings.encoder](settings, code, tokenizer.grid),
         written=written,
         decoder=_decoder(settings, code),
         output=Heads([column], [SoftmaxHead(settings.width, texts.end + 1, tied)]),
@@ -237,29 +243,29 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
     )
 
 
-def _attention_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
+def _attention_encoder(model: ModelSettings, code: Path | None, grid: Grid) -> nn.Module:
     return Encoder(
         [
             EncoderBlock(_attention(model, code), _feed_forward(model), _add_norm(model), _add_norm(model))
             for _ in range(model.depth)
         ],
-        position=_position(model, code, model.depth, causal=False),
+        position=_position(model, code, model.depth, causal=False, grid=grid),
         norm=_last_norm(model),
         dropout=model.dropout,
         window=(model.window[0], model.window[1]) if model.window else None,
     )
 
 
-def _pointwise_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
+def _pointwise_encoder(model: ModelSettings, code: Path | None, grid: Grid) -> nn.Module:
     blocks = [PointwiseBlock(_feed_forward(model), _add_norm(model)) for _ in range(model.depth)]
     return PointwiseEncoder(blocks, norm=_last_norm(model), dropout=model.dropout)
 
 
-def _convolution_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
+def _convolution_encoder(model: ModelSettings, code: Path | None, grid: Grid) -> nn.Module:
     return _mix_encoder(model, [_convolution(model, block) for block in range(model.depth)])
 
 
-def _recurrent_encoder(model: ModelSettings, code: Path | None) -> nn.Module:
+def _recurrent_encoder(model: ModelSettings, code: Path | None, grid: Grid) -> nn.Module:
     parts = [Recurrence(model.width, cell=model.cell, directions=model.directions) for _ in range(model.depth)]
     return _mix_encoder(model, parts)
 
@@ -273,7 +279,7 @@ def _convolution(model: ModelSettings, block: int, causal: bool = False) -> Conv
     return Convolution(model.width, model.kernel, dilation=DILATIONS[model.dilations](block), causal=causal)
 
 
-ENCODERS: dict[str, Callable[[ModelSettings, Path | None], nn.Module]] = {
+ENCODERS: dict[str, Callable[[ModelSettings, Path | None, Grid], nn.Module]] = {
     "attention": _attention_encoder,
     "convolution": _convolution_encoder,
     "recurrent": _recurrent_encoder,
@@ -306,7 +312,7 @@ def _attention(model: ModelSettings, code: Path | None) -> MultiHeadAttention:
     )
 
 
-def _position(model: ModelSettings, code: Path | None, depth: int, *, causal: bool) -> Position:
+def _position(model: ModelSettings, code: Path | None, depth: int, *, causal: bool, grid: Grid = None) -> Position:
     sizes = Sizes(
         width=model.width,
         heads=model.heads,
@@ -317,6 +323,7 @@ def _position(model: ModelSettings, code: Path | None, depth: int, *, causal: bo
         longest=model.longest,
         distance=model.distance,
         turned=model.turned,
+        grid=grid,
     )
     position: Position = _kind(model.position, POSITIONS, Position, code).sized(sizes)
     return position

@@ -273,6 +273,7 @@ def _signal_reader(recipe: Recipe, path: str | Path, format: str, predicting: bo
         header=data.header,
         predicting=predicting,
         encoding_errors=data.encoding_errors,
+        patch=recipe.patch,
     )
     format = kind.guess(path) if format == "guess" else format
     return choose(kind.readers, format, f"data.format of {recipe.input.kind}")(wanted)

@@ -10,6 +10,7 @@ from torch import nn
 from regard.data.drawing import Draws
 from regard.data.example import Example
 from regard.data.kind import InputKind
+from regard.data.signal.images import ImageDraws, Images
 from regard.data.signal.vectors import VectorDraws, Vectors
 from regard.data.target import written_words
 from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
@@ -24,7 +25,7 @@ from regard.models.inputs import (
     WordCharacterInput,
     WordInput,
 )
-from regard.models.signal_inputs import VectorInput
+from regard.models.signal_inputs import STEMS, ImageInput, VectorInput
 from regard.recipe.settings import Recipe
 
 
@@ -92,12 +93,12 @@ def _read(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputP
 
 
 def _learn_vectors(recipe: Recipe, examples: Sequence[Example]) -> InputKind:
-    return Vectors.learn(examples, standardize=recipe.input.standardize, patch=recipe.input.patch)
+    return Vectors.learn(examples, standardize=recipe.input.standardize, patch=recipe.patch)
 
 
 def _vectors(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputPart:
     given = recipe.input
-    return VectorInput(kind.sizes()["columns"], recipe.model.width, kernel=given.kernel, patch=given.patch)
+    return VectorInput(kind.sizes()["columns"], recipe.model.width, kernel=given.kernel, patch=recipe.patch)
 
 
 def _vector_draws(recipe: Recipe) -> Draws:
@@ -105,7 +106,25 @@ def _vector_draws(recipe: Recipe) -> Draws:
     return VectorDraws(given.mixup, jitter=given.jitter, scaling=given.scaling, warp=given.warp)
 
 
+def _learn_images(recipe: Recipe, examples: Sequence[Example]) -> InputKind:
+    given = recipe.input
+    size = (given.picture_size[0], given.picture_size[1]) if given.picture_size else None
+    return Images.learn(examples, patch=recipe.patch, size=size, token=given.class_token)
+
+
+def _images(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputPart:
+    assert isinstance(kind, Images)
+    stem = STEMS[recipe.input.stem](kind.channels, recipe.model.width, recipe.patch)
+    return ImageInput(stem, recipe.model.width, kind.mean, kind.deviation, token=kind.token)
+
+
+def _image_draws(recipe: Recipe) -> Draws:
+    given = recipe.input
+    return ImageDraws(given.mixup, shift=given.shift, flip=given.flip, crop=given.crop, turn=given.turn)
+
+
 INPUTS: dict[str, Input] = {
     "text": Input(learn_tokenizer, _text),
     "vectors": Input(_learn_vectors, _vectors, _vector_draws),
+    "image": Input(_learn_images, _images, _image_draws),
 }

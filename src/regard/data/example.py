@@ -24,13 +24,15 @@ class Place:
 class Late:
     """A signal that stays in its file until it is needed, so that a folder of them need not fit into memory.
 
-    load:       reads a file, or the part of it from start to end (in the file's own unit; None: all of it)
+    load:  reads a file, or the part of it from start to end (in the file's own unit; None: all of it)
+    shape: that of its values, where it is known already
     """
 
     path: str
     load: Callable[[str, float | None, float | None], np.ndarray]
     start: float | None = None
     end: float | None = None
+    shape: tuple[int, ...] = ()
 
     def read(self) -> np.ndarray:
         """The values."""

@@ -33,6 +33,8 @@ class InputKind:
     """
 
     kind = ""
+    # How many rows and columns of vectors the largest training example has; None where they stand along a line.
+    grid: tuple[int, int] | None = None
 
     def of(self, example: Example) -> Encoded:
         """The example as the network reads it."""

@@ -65,7 +65,11 @@ def check_file(path: str | Path) -> None:
 
 
 def digest(path: str | Path) -> str:
-    """A file's SHA-256, by which it is known again."""
+    """A file's SHA-256, by which it is known again; of a folder, that of all names in it and what is in the files."""
+    if Path(path).is_dir():
+        inside = (file for file in sorted(Path(path).rglob("*")) if file.is_file())
+        told = "".join(f"{file.relative_to(path)} {digest(file)}\n" for file in inside if file.stat().st_size)
+        return hashlib.sha256(told.encode()).hexdigest()
     check_file(path)
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

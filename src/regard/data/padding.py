@@ -16,6 +16,8 @@ PADDING: dict[str, float] = {
     "asked": 0,
     "texts": -1,
     "vectors": math.nan,
+    "pixels": math.nan,
+    "places": 0,
 }
 
 

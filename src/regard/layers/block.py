@@ -190,15 +190,23 @@ class EncoderBlock(nn.Module):
         self.feed_forward = feed_forward
 
     def forward(
-        self, x: Tensor, mask: Mask | None = None, position: Position = NOWHERE, real: Tensor | None = None
+        self,
+        x: Tensor,
+        mask: Mask | None = None,
+        position: Position = NOWHERE,
+        real: Tensor | None = None,
+        positions: Tensor | None = None,
     ) -> Tensor:
         """Attend to oneself, then think about it; each adds to what was there.
 
         x, output: (batch, time, width)
         mask:      who may look at whom
         real:      (batch, time), which elements are no padding
+        positions: (batch | 1, time), where the elements stand; 0, 1, 2 … where not given
         """
-        change = self.attention(self.around_attention.before(x, real), mask=mask, position=position)
+        change = self.attention(
+            self.around_attention.before(x, real), mask=mask, position=position, positions=positions
+        )
         x = self.around_attention.after(x, change, real)
         change = self.feed_forward(self.around_feed_forward.before(x, real))
         return self.around_feed_forward.after(x, change, real)

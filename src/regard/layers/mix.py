@@ -55,8 +55,9 @@ class MixEncoder(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.norm = NoNorm(0) if norm is None else norm
 
-    def forward(self, x: Tensor, mask: Mask | None = None) -> Tensor:
-        """x, output: (batch, time, width); of a mask padding and blocks, anything else is refused"""
+    def forward(self, x: Tensor, mask: Mask | None = None, positions: Tensor | None = None) -> Tensor:
+        """x, output: (batch, time, width); of a mask padding and blocks, anything else is refused;
+        order is what it is, whatever positions say"""
         x, real, back = side_by_side(self.dropout(x), mask)
         for block in self.blocks:
             x = block(x, real)

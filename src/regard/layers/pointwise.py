@@ -35,8 +35,9 @@ class PointwiseEncoder(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.norm = NoNorm(0) if norm is None else norm
 
-    def forward(self, x: Tensor, mask: Mask | None = None) -> Tensor:
-        """x, output: (batch, time, width); of the mask only the padding matters, and only to batch norm"""
+    def forward(self, x: Tensor, mask: Mask | None = None, positions: Tensor | None = None) -> Tensor:
+        """x, output: (batch, time, width); of the mask only the padding matters, and only to batch norm;
+        positions do not"""
         real = None if mask is None else mask.real_positions(x.shape[1])
         x = self.dropout(x)
         for block in self.blocks:

@@ -66,17 +66,19 @@ class Encoder(Stack):
         super().__init__(blocks, position=position, norm=norm, dropout=dropout)
         self.sight = Mask() if window is None else Mask.window(*window)
 
-    def forward(self, x: Tensor, mask: Mask | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask | None = None, positions: Tensor | None = None) -> Tensor:
         """Each element's vector, in the light of all others.
 
         x, output: (batch, time, width)
         mask:      who may look at whom
+        positions: (batch | 1, time), where the elements stand; 0, 1, 2 … where not given
         """
-        positions = torch.arange(x.shape[1], device=x.device)[None]
+        given = positions
+        positions = torch.arange(x.shape[1], device=x.device)[None] if positions is None else positions
         real = None if mask is None else mask.real_positions(x.shape[1])
         for index, block in enumerate(self.blocks):
             position, x = self.place(x, positions, index)
-            x = block(x, self.sight & mask, position, real)
+            x = block(x, self.sight & mask, position, real, given)
         return self.norm(x, real)
 
 

@@ -33,6 +33,10 @@ class InputPart(nn.Module):
         real = Mask.lengths(inputs["lengths"])
         return real & Mask.blocks(inputs["texts"]) if "texts" in inputs else real
 
+    def positions(self, inputs: Inputs) -> Tensor | None:
+        """Where the vectors stand, (batch, time); None where they stand one after the other."""
+        return None
+
 
 class Embedding(nn.Module):
     """Each number has a vector; in training some are shown as the unknown, so that context must do.

@@ -29,7 +29,7 @@ class EncoderModel(nn.Module):
     def vectors(self, inputs: Inputs) -> Tensor:
         """What answers, before it is scored: (batch, answers, width)."""
         x = self.input(inputs)
-        x = self.encoder(x, self.input.mask(inputs))
+        x = self.encoder(x, self.input.mask(inputs), self.input.positions(inputs))
         return self.gather(x, inputs)
 
 
@@ -70,7 +70,7 @@ class EncoderDecoderModel(nn.Module):
     def read(self, inputs: Inputs) -> tuple[Tensor, Mask]:
         """What was read, (batch, time, width), and which of it is real."""
         mask = self.input.mask(inputs)
-        return self.encoder(self.input(inputs), mask), mask
+        return self.encoder(self.input(inputs), mask, self.input.positions(inputs)), mask
 
     def write(self, numbers: Tensor, memory: Tensor, mask: Mask, cache: Cache) -> dict[str, Tensor]:
         """Scores of the piece that follows what the cache remembers and these.

@@ -105,12 +105,52 @@ def _input(recipe: Recipe) -> list[tuple[str, str]]:
     if format not in ("guess", *FORMATS[kind]):
         known = ", ".join(FORMATS[kind])
         found.append(("data.format", f"data.format is {format}, but input.kind = {kind} is read from {known}"))
-    if kind != "text" and recipe.task.kind == "label" and recipe.input.patch > 1:
-        found.append(("input.patch", f"input.patch is {recipe.input.patch}, but each step has a label; use patch = 1"))
+    if kind == "vectors" and recipe.task.kind == "label" and recipe.patch > 1:
+        found.append(("input.patch", f"input.patch is {recipe.patch}, but each step has a label; use patch = 1"))
+    if kind == "image":
+        found += _image(recipe)
     if recipe.task.kind == "forecast":
         found += _forecast(recipe)
     if kind != "text" and recipe.output.share == "all":
         found.append(("output.share", f"output.share = all shares pieces with a source of text; input.kind is {kind}"))
+    return found
+
+
+# Positions that know rows and columns.
+GRID_POSITIONS = ("none", "sinusoidal", "learned", "rotary", "t5", "quadratic")
+
+
+def _image(recipe: Recipe) -> list[tuple[str, str]]:
+    """What pictures cannot be."""
+    given, model, found = recipe.input, recipe.model, []
+    if _attends(recipe) and model.encoder == "attention" and model.position not in GRID_POSITIONS:
+        known = ", ".join(GRID_POSITIONS)
+        found.append(
+            ("model.position", f"model.position is {model.position}, which knows no rows and columns; use {known}")
+        )
+    if model.window:
+        found.append(
+            ("model.window", "model.window reaches along a line, but a picture has rows and columns; leave it out")
+        )
+    if given.stem == "convolution" and recipe.patch & (recipe.patch - 1):
+        found.append(
+            ("input.patch", f"input.patch is {recipe.patch}, but a convolution halves its sides; use 1, 2, 4, 8 or 16")
+        )
+    if given.class_token and (recipe.task.kind not in POOLED_TASKS or model.pooling != "first"):
+        found.append(
+            ("input.class_token", "input.class_token answers for all: use it with pooling = first, and one answer")
+        )
+    if given.picture_size and recipe.task.kind == "label":
+        found.append(
+            ("input.picture_size", "input.picture_size draws pictures anew, but each patch has a label; leave it out")
+        )
+    if recipe.task.kind == "label" and (given.shift or given.flip or given.crop < 1 or given.turn):
+        found.append(
+            (
+                "input.shift",
+                "shift, flip, crop and turn move pixels away from the labels of their patches; leave them out",
+            )
+        )
     return found
 
 
@@ -295,7 +335,8 @@ _OF_TEXT = (
     "tokens size minimum_count lowercase normalize split shared_words dropout word_width character_width filters "
     "pretrained"
 )
-_OF_VECTORS = "standardize patch kernel jitter scaling warp"
+_OF_VECTORS = "standardize kernel jitter scaling warp"
+_OF_IMAGES = "stem picture_size class_token shift flip crop turn"
 
 
 def _by_input(recipe: Recipe) -> Iterator[Rule]:
@@ -304,7 +345,8 @@ def _by_input(recipe: Recipe) -> Iterator[Rule]:
     reason = f"input.kind = {kind}"
     yield "input", _OF_TEXT, kind == "text", reason
     yield "input", _OF_VECTORS, kind == "vectors", reason
-    yield "input", "mixup", kind != "text", reason
+    yield "input", _OF_IMAGES, kind == "image", reason
+    yield "input", "patch mixup", kind in ("vectors", "image"), reason
     yield "input", "mixup", task in POOLED_TASKS, f"task.kind = {task}"
     yield "model", "towers", kind == "text", reason
     yield "data", "item", kind == "vectors", reason

@@ -16,12 +16,26 @@ from regard.errors import nearest
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
     "task.kind": ("label", "classify", "regress", "seq2seq", "forecast", "mlm", "lm"),
-    "data.format": ("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel", "ts", "npz", "npy"),
+    "data.format": (
+        "guess",
+        "conllu",
+        "columns",
+        "tsv",
+        "csv",
+        "jsonl",
+        "parallel",
+        "ts",
+        "npz",
+        "npy",
+        "folder",
+        "idx",
+    ),
     "data.split_by": ("chance", "lines", "column"),
     "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
-    "input.kind": ("text", "vectors"),
+    "input.kind": ("text", "vectors", "image"),
+    "input.stem": ("patches", "convolution"),
     "input.tokens": ("words", "characters", "subwords", "words+characters"),
     "input.normalize": ("none", "NFC", "NFKC"),
     "input.split": ("punctuation", "spaces", "characters"),
@@ -94,6 +108,12 @@ def _two_or_none(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
+def _two_sides(value: tuple[int, ...]) -> tuple[int, ...]:
+    if len(value) not in (0, 2):
+        raise ValueError("must be two numbers, [height, width]")
+    return value
+
+
 def _odd(value: int) -> int:
     if value % 2 == 0:
         raise ValueError(f"must be odd, so that as many stand to both sides, as {value - 1} or {value + 1}")
@@ -129,6 +149,7 @@ Window = Annotated[tuple[int, ...], BeforeValidator(_both_sides), AfterValidator
 FORMATS = {
     "text": ("conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
     "vectors": ("ts", "csv", "tsv", "npz", "npy"),
+    "image": ("folder", "csv", "tsv", "jsonl", "npz", "idx"),
 }
 
 # Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, those that learn from
@@ -232,7 +253,7 @@ class InputSettings(Section):
     """How an example becomes vectors."""
 
     kind: Annotated[str, _one_of("input.kind")] = Field(
-        "text", description="what is read: text; vectors: measurements, step by step"
+        "text", description="what is read: text; vectors: measurements, step by step; image: pictures"
     )
     tokens: Annotated[str, _one_of("input.tokens")] = Field(
         "words+characters", description="what gets a vector; words+characters reads the letters of each word too"
@@ -259,13 +280,39 @@ class InputSettings(Section):
     standardize: bool = Field(
         True, description="vectors: whether each column is put in units of its spread around its mean, both of train"
     )
-    patch: Count = Field(1, description="vectors: so many steps become one vector")
+    patch: Count | None = Field(
+        None,
+        description="so many steps (vectors) or pixels on each side (image) become one vector; 1 and 4 where not given",
+    )
+    stem: Annotated[str, _one_of("input.stem")] = Field(
+        "patches",
+        description="image: patches are read as they are (of 1 pixel: pixels), or by a small convolutional network, "
+        "which halves both sides until there is a vector for each patch",
+    )
+    picture_size: Annotated[tuple[Count, ...], BeforeValidator(_as_tuple), AfterValidator(_two_sides)] = Field(
+        (), description="image: [height, width] to which each picture is drawn; as it is where not given"
+    )
+    class_token: bool = Field(
+        False,
+        description="image: whether a vector of its own stands before the patches, to answer for all (pooling = first)",
+    )
     kernel: Odd = Field(5, description="vectors: how many steps are seen at once when they are read; odd")
     context: Count | None = Field(
         None, description="forecast: how many steps are looked back at; 4 * horizon where not given"
     )
     jitter: Amount = Field(0.0, description="vectors: spread of the noise that training adds, in units of the columns'")
     scaling: Amount = Field(0.0, description="vectors: spread around 1 of the factor of each column in training")
+    shift: Annotated[int, Field(ge=0)] = Field(
+        0, description="image: so many pixels a picture is moved at most in training, up, down and sideways"
+    )
+    flip: bool = Field(False, description="image: whether half of the pictures are mirrored in training")
+    crop: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
+        1.0, description="image: the smallest share of a picture that is cut out in training, and drawn as large as all"
+    )
+    turn: Annotated[float, Field(ge=0.0, le=90.0)] = Field(
+        0.0,
+        description="image: degrees by which a picture is turned at most in training, and scaled by a hundredth each",
+    )
     warp: Share = Field(
         0.0, description="vectors: the share of its length by which a step is moved at most in training"
     )
@@ -497,6 +544,11 @@ class Recipe(Section):
     model: ModelSettings = ModelSettings()
     train: TrainSettings = TrainSettings()
     decode: DecodeSettings = DecodeSettings()
+
+    @property
+    def patch(self) -> int:
+        """How many steps, or pixels on each side, become one vector."""
+        return self.input.patch or (4 if self.input.kind == "image" else 1)
 
     @property
     def context(self) -> int:

@@ -46,7 +46,10 @@ FLOORS: dict[str, Callable[[Sequence[Example], str, Collection[str]], Lookup]] =
 
 LINEAR = "linear model on words and pairs of words"
 
-OF_SIGNALS = "linear model on resampled values"
+# A linear model of signals is fitted to so many training items at most, taken evenly from all.
+_SIGNALS = 10_000
+
+OF_SIGNALS = f"linear model on resampled values (of at most {_SIGNALS:,} items)"
 
 SIMILARITY = "words that both texts share (tf-idf cosine)"
 
@@ -115,6 +118,8 @@ def _linear(train: Sequence[Example], test: Sequence[Example], column: str, igno
 
 def _known(examples: Sequence[Example], column: str, ignore: Collection[str]) -> tuple[list[Example], list[str]]:
     """The examples whose one value is known, and those values."""
+    if examples[0].signal is not None:
+        examples = examples[:: -(-len(examples) // _SIGNALS)]
     pairs = [(example, example.labels[column][0]) for example in examples]
     kept = [(example, value) for example, value in pairs if value is not None and value not in ignore]
     return [example for example, _ in kept], [value for _, value in kept]

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from regard.data.example import Example, values_of
 
-# A series is resampled to so many steps.
-_STEPS = 24
+# A series is resampled to so many steps, a picture to so many cells on each side.
+_STEPS, _CELLS = 24, 14
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ def standardized(train: Sequence[Example], test: Sequence[Example]) -> tuple[Den
 def features(example: Example) -> np.ndarray:
     """The values of a signal, resampled to so many that all signals have as many."""
     assert example.signal is not None
-    values = np.asarray(values_of(example.signal), dtype=np.float64)
+    values = values_of(example.signal)
     return FEATURES[values.ndim](values)
 
 
 def resampled(values: np.ndarray) -> np.ndarray:
     """A series, (time, columns), at equally distant places from its first step to its last, and each column's mean and
     spread; a value that is missing is taken from the straight line between its neighbours."""
-    values = np.zeros((1, values.shape[1])) if not len(values) else values
+    values = np.asarray(values, dtype=np.float64) if len(values) else np.zeros((1, values.shape[1]))
     places = np.linspace(0, len(values) - 1, _STEPS)
     columns = []
     for column in values.T:
@@ -63,8 +63,22 @@ def resampled(values: np.ndarray) -> np.ndarray:
     return np.array(columns).ravel()
 
 
+def pooled(pixels: np.ndarray) -> np.ndarray:
+    """A picture, (height, width, channels), as the means of a grid of so many cells; grey and colours alike have three
+    values a cell, in shares of the brightest."""
+    values = pixels / np.iinfo(pixels.dtype).max
+    values = np.repeat(values, 3, -1) if values.shape[-1] == 1 else values
+    for axis in (0, 1):
+        edges = np.linspace(0, values.shape[axis], min(_CELLS, values.shape[axis]) + 1).astype(np.int64)[:-1]
+        counts = np.diff([*edges, values.shape[axis]])
+        values = np.moveaxis(np.moveaxis(np.add.reduceat(values, edges, axis), axis, -1) / counts, -1, axis)
+        values = values.repeat(-(-_CELLS // values.shape[axis]), axis).take(range(_CELLS), axis)
+    return values.ravel()
+
+
 # By how many dimensions a signal has.
 FEATURES: dict[int, Callable[[np.ndarray], np.ndarray]] = {
     1: lambda values: resampled(values[:, None]),
     2: resampled,
+    3: pooled,
 }

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from regard.attention.position.floater import Floater
+from regard.attention.position.grid import GridLearned, grid_positions
 from regard.attention.position.kind import NOWHERE, Position, Sizes
 from regard.attention.position.learned import Learned
 from regard.attention.position.relative import T5, Alibi, Quadratic, Shaw
@@ -30,6 +31,7 @@ __all__ = [
     "T5",
     "Alibi",
     "Floater",
+    "GridLearned",
     "Learned",
     "Position",
     "Quadratic",
@@ -37,5 +39,6 @@ __all__ = [
     "Shaw",
     "Sinusoidal",
     "Sizes",
+    "grid_positions",
     "sinusoids",
 ]

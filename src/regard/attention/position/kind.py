@@ -22,6 +22,7 @@ class Sizes:
     distance:    the largest distance that is told apart; None leaves it to the kind
     turned:      rotary: the share of each head's numbers that is turned
     causal:      whether nobody looks ahead
+    grid:        of pictures: how many rows and columns the largest that is foreseen has
     """
 
     width: int
@@ -33,6 +34,7 @@ class Sizes:
     distance: int | None = None
     turned: float = 1.0
     causal: bool = False
+    grid: tuple[int, int] | None = None
 
 
 class Position(nn.Module):
@@ -52,7 +54,7 @@ class Position(nn.Module):
     most: int | None = None
 
     @classmethod
-    def sized(cls, sizes: Sizes) -> Self:
+    def sized(cls, sizes: Sizes) -> Position:
         """The position for a stack of these sizes."""
         return cls()
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.attention.position.grid import GridLearned
 from regard.attention.position.kind import NOWHERE, Position, Sizes
 from regard.errors import ShapeError
 
@@ -26,7 +25,9 @@ class Learned(Position):
         nn.init.normal_(self.table.weight, std=0.02)
 
     @classmethod
-    def sized(cls, sizes: Sizes) -> Self:
+    def sized(cls, sizes: Sizes) -> Position:
+        if sizes.grid is not None:
+            return GridLearned(sizes.width, *sizes.grid)
         return cls(sizes.width, sizes.longest)
 
     def at(self, block: int) -> Position:

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.attention.position.grid import ROW, Both
 from regard.attention.position.kind import Position, Sizes, ahead, check_block
 from regard.errors import ShapeError
 
@@ -91,8 +92,11 @@ class T5(Position):
         nn.init.normal_(self.table, std=0.02)
 
     @classmethod
-    def sized(cls, sizes: Sizes) -> Self:
-        return cls(sizes.heads, distance=128 if sizes.distance is None else sizes.distance, causal=sizes.causal)
+    def sized(cls, sizes: Sizes) -> Position:
+        distance = 128 if sizes.distance is None else sizes.distance
+        if sizes.grid is not None:
+            return Both(cls(sizes.heads, distance=distance), cls(sizes.heads, distance=distance))
+        return cls(sizes.heads, distance=distance, causal=sizes.causal)
 
     def bias(self, queries: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         buckets = self.buckets(ahead(query_positions, key_positions))
@@ -161,7 +165,7 @@ class Quadratic(Position):
 
     @classmethod
     def sized(cls, sizes: Sizes) -> Self:
-        return cls(sizes.heads, depth=sizes.depth)
+        return cls(sizes.heads, depth=sizes.depth, columns=None if sizes.grid is None else ROW)
 
     def at(self, block: int) -> Position:
         check_block(block, len(self.blocks))

@@ -8,6 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from regard.attention.position.grid import ROW
 from regard.attention.position.kind import Position, Sizes
 from regard.errors import ShapeError
 
@@ -37,7 +38,7 @@ class Rotary(Position):
 
     @classmethod
     def sized(cls, sizes: Sizes) -> Self:
-        return cls(turned=sizes.turned)
+        return cls(turned=sizes.turned, columns=None if sizes.grid is None else ROW)
 
     def rotate(self, heads: Tensor, positions: Tensor) -> Tensor:
         width = int(heads.shape[-1] * self.turned)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import torch
 from torch import Tensor
 
+from regard.attention.position.grid import parted
 from regard.attention.position.kind import NOWHERE, Position, Sizes
 from regard.errors import ShapeError
 
@@ -25,7 +25,9 @@ class Sinusoidal(Position):
         self.width = width
 
     @classmethod
-    def sized(cls, sizes: Sizes) -> Self:
+    def sized(cls, sizes: Sizes) -> Position:
+        if sizes.grid is not None:
+            return GridSinusoidal(sizes.width)
         return cls(sizes.width)
 
     def at(self, block: int) -> Position:
@@ -50,6 +52,26 @@ class Sinusoidal(Position):
         # sin(a + b) = cos(b) sin(a) + sin(b) cos(a); cos(a + b) = −sin(b) sin(a) + cos(b) cos(a)
         turns = torch.stack((torch.stack((cosines, sines), -1), torch.stack((-sines, cosines), -1)), -2)
         return torch.block_diag(*turns)
+
+
+class GridSinusoidal(Position):
+    """Half of the numbers tell the row, the others the column, each as sinusoids do along a line.
+
+    Source: Dosovitskiy et al. 2021, arXiv:2010.11929, appendix D.4, of their 2-dimensional embedding; the sinusoids are
+    those of Vaswani et al. 2017, section 3.5.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def at(self, block: int) -> Position:
+        return self if block == 0 else NOWHERE
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        rows, columns = parted(positions)
+        half = self.width // 2
+        return x + torch.cat((sinusoids(rows, half), sinusoids(columns, self.width - half)), -1).to(x.dtype)
 
 
 def sinusoids(positions: Tensor, width: int) -> Tensor:

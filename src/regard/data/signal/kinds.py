@@ -12,6 +12,8 @@ from regard.data.kind import InputKind
 from regard.data.lines import check_file, read_lines
 from regard.data.signal.arrays import Npy, Npz
 from regard.data.signal.csv import CsvVectors, TsvVectors, looks_like
+from regard.data.signal.image_files import IMAGE_READERS, guess_images
+from regard.data.signal.images import Images
 from regard.data.signal.reader import SignalReader
 from regard.data.signal.ts import Ts
 from regard.data.signal.vectors import Vectors
@@ -70,4 +72,5 @@ SIGNALS: dict[str, SignalKind] = {
     "vectors": SignalKind(
         {reader.name: reader for reader in (Ts, CsvVectors, TsvVectors, Npz, Npy)}, _guess_vectors, Vectors
     ),
+    "image": SignalKind(IMAGE_READERS, guess_images, Images),
 }

@@ -25,6 +25,7 @@ class Wanted:
     target:     the columns that are learnt
     item:       the column whose equal values make an item
     header:     whether a table's first line names its columns; None: where it holds a text that is no number
+    patch:      images: so many pixels on each side make one patch
     predicting: whether there need be no targets
     """
 
@@ -35,6 +36,7 @@ class Wanted:
     header: bool | None = None
     predicting: bool = False
     encoding_errors: str = "strict"
+    patch: int = 1
 
 
 class SignalReader:
