@@ -100,9 +100,13 @@ class DecoderModel(nn.Module):
         inputs: written: (batch, length), the beginning sign and all pieces but the end
         output: for the target column (batch, length, pieces)
         """
+        return self.output(self.vectors(inputs))
+
+    def vectors(self, inputs: Inputs) -> Tensor:
+        """What each next piece is scored by: (batch, length, width)."""
         x = self.written(inputs["written"])
         real = torch.arange(x.shape[1], device=x.device) < inputs["answers"][:, None]
-        return self.output(self.decoder(x, x, real=real))
+        return self.decoder(x, x, real=real)
 
     def mask(self, lengths: Tensor) -> Mask:
         """Nothing is read, and nothing of it is hidden."""
@@ -123,5 +127,6 @@ class DecoderModel(nn.Module):
         return self.output(self.decoder(self.written(numbers), memory, cache=cache))
 
 
-# What writes texts.
+# What is trained, and of these what writes texts.
+Model = EncoderModel | EncoderDecoderModel | DecoderModel
 WritingModel = EncoderDecoderModel | DecoderModel

@@ -89,11 +89,16 @@ class ReadOut(nn.Module):
         super().__init__()
         self.transform = _linear(width, piece_width)
         self.norm = LayerNorm(piece_width)
-        self.project = project
+        self.project: Any = project
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (batch, asked, width); output: (batch, asked, pieces)"""
-        return self.project(self.norm(F.gelu(self.transform(x))))
+        return F.linear(*self.last(x))
+
+    def last(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What the scores are the product of at the end: vectors, and the vector and the bias of each piece."""
+        vectors: tuple[Tensor, Tensor, Tensor] = self.project.last(self.norm(F.gelu(self.transform(x))))
+        return vectors
 
 
 class SoftmaxHead(Head):

@@ -289,11 +289,9 @@ def _frozen(recipe: Recipe) -> list[tuple[str, str]]:
     """What cannot stay as it is."""
     model, kind = recipe.model, recipe.task.kind
     parts = [*([] if kind == "lm" else ["encoder"]), *(["decoder"] if kind in WRITING_TASKS else [])]
-    known, depth = (
-        ("input", *parts),
-        model.depth if model.decoder_depth is None else max(model.depth, model.decoder_depth),
-    )
-    depth = depth if _known(recipe, "model", "depth") else math.inf
+    known = ("input", *parts)
+    deepest = model.depth if model.decoder_depth is None else max(model.depth, model.decoder_depth)
+    depth = deepest if _known(recipe, "model", "depth") else math.inf
     wrong = [
         part for part in recipe.train.freeze if not (part in known or (isinstance(part, int) and 0 <= part <= depth))
     ]

@@ -11,7 +11,7 @@ from regard.data.batching import IGNORED, Batch
 from regard.data.example import Example
 from regard.data.labels import Labels
 from regard.data.target import Target
-from regard.models.model import EncoderDecoderModel, EncoderModel
+from regard.models.model import Model
 from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 
 
@@ -24,7 +24,7 @@ def summed_loss(output: Heads, scores: Mapping[str, Tensor], batch: Batch, smoot
     return torch.stack(losses).sum()
 
 
-def training_loss(model: EncoderModel | EncoderDecoderModel, batch: Batch, smoothing: float) -> Tensor:
+def training_loss(model: Model, batch: Batch, smoothing: float) -> Tensor:
     """The same of what a model makes of the batch: what training makes small, and need not hold all scores for."""
     return model.output.loss(model.vectors(batch.inputs), batch.labels, batch.inputs["answers"], smoothing)
 
