@@ -143,11 +143,12 @@ def test_every_name_belongs_to_a_setting() -> None:
     assert set(NAMES) <= set(SETTINGS)
 
 
-# What a task of that kind needs to be one: what can only be read cannot be written.
-KIND: dict[str, Mapping[str, Any]] = {
-    kind: {"task": {"kind": kind}, **({"input": {"tokens": "words"}} if kind == "lm" else {})}
-    for kind in NAMES["task.kind"]
+# What a task of that kind needs to be one: what can only be read cannot be written, and only series have a next step.
+NEEDED: dict[str, Mapping[str, Any]] = {
+    "lm": {"input": {"tokens": "words"}},
+    "forecast": {"input": {"kind": "vectors"}, "output": {"horizon": 3}},
 }
+KIND = {kind: {"task": {"kind": kind}, **NEEDED.get(kind, {})} for kind in NAMES["task.kind"]}
 
 # What else must be set in the section, that the setting be used.
 USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
@@ -698,6 +699,7 @@ def test_where_no_metric_is_given_the_task_s_own_is_meant() -> None:
         "classify": "accuracy",
         "regress": "pearson",
         "seq2seq": "exact",
+        "forecast": "rmse",
         "mlm": "perplexity",
         "lm": "perplexity",
     }

@@ -289,11 +289,10 @@ def _frozen(recipe: Recipe) -> list[tuple[str, str]]:
     """What cannot stay as it is."""
     model, kind = recipe.model, recipe.task.kind
     parts = [*([] if kind == "lm" else ["encoder"]), *(["decoder"] if kind in WRITING_TASKS else [])]
-    known = ("input", *parts)
-    deepest = model.depth if model.decoder_depth is None else max(model.depth, model.decoder_depth)
-    depth = deepest if _known(recipe, "model", "depth") else math.inf
+    known, depth = ("input", *parts), max(model.depth, model.decoder_depth or 0)
+    most = depth if _known(recipe, "model", "depth") else math.inf
     wrong = [
-        part for part in recipe.train.freeze if not (part in known or (isinstance(part, int) and 0 <= part <= depth))
+        part for part in recipe.train.freeze if not (part in known or (isinstance(part, int) and 0 <= part <= most))
     ]
     return [
         (
