@@ -47,6 +47,7 @@ ROWS = (
     ("inputs", "corpus"),
     ("build",),
     ("folder", "scoring", "matching"),
+    ("joining",),
     ("run", "init", "doctor", "runs", "results", "start"),
     ("certificate",),
     ("experiment",),

@@ -33,6 +33,10 @@ TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let code that cam
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[key=value …]", help="Other settings of decode, as in decode.beam=8.")
 ]
+With = Annotated[
+    list[Path] | None,
+    typer.Option("--with", metavar="RUN", help="Another run that answers too: the mean of all; may be given again."),
+]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or its best/ or last/.")]
 
 
@@ -134,6 +138,7 @@ def predict(
     targets: Annotated[
         str | None, typer.Option("--score-targets", metavar="FILE", help="How probable its lines are.")
     ] = None,
+    others: With = None,
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
@@ -143,7 +148,7 @@ def predict(
 
     files, changes = _parted([file, *(overrides or [])])
     file = files[0] if files else "-"
-    loaded = load(run, trust_code=trust_code).decoding(changes)
+    loaded = load([run, *(others or [])], trust_code=trust_code).decoding(changes)
     ways = {"--best": best != 1, "--align": align, "--stream": stream, "--score-targets": targets is not None}
     ways |= {"--probabilities": probabilities, "--top": top is not None}
     printing.check_together([name for name, asked in ways.items() if asked])
@@ -175,6 +180,7 @@ def evaluate(
         typer.Argument(metavar="[REFERENCE]", help="Where DATA is lines of text: their answers, line by line."),
     ] = None,
     overrides: Overrides = None,
+    others: With = None,
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
@@ -183,7 +189,7 @@ def evaluate(
     from regard.run import load
 
     files, changes = _parted([*([] if reference is None else [reference]), *(overrides or [])])
-    loaded = load(run, trust_code=trust_code).decoding(changes)
+    loaded = load([run, *(others or [])], trust_code=trust_code).decoding(changes)
     found = loaded.evaluate(data, files[0] if files else None, say=_say)
     kept = _keep_answers(loaded, data, found.answers) if found.answers else None
     if found.unseen:

@@ -28,8 +28,10 @@ from regard.data.target import Texts
 from regard.data.text import Text
 from regard.errors import DataError, RegardError, choose
 from regard.folder import load_model, model_folder
+from regard.joining import join
 from regard.look.look import Look, look
 from regard.models.looking import cross_attention
+from regard.models.mean import are_several
 from regard.models.model import DecoderModel, EncoderDecoderModel
 from regard.predict import Answer, Given, Predictor
 from regard.recipe.decoding import with_decoding
@@ -86,7 +88,9 @@ class Run:
             raise RegardError(f"best is {best}, but at least one text is asked for")
         if layer is not None and not align:
             raise RegardError("layer says by what texts are aligned; ask for align too")
-        if isinstance(self.predictor.model, DecoderModel):
+        if align and are_several(self.predictor.model):
+            raise RegardError("align is asked for, but several runs answer together, and each looks elsewhere")
+        if isinstance(self.predictor.model, DecoderModel) or are_several(self.predictor.model):
             if align:
                 raise RegardError(f"align is asked for, but {self.folder} reads nothing that could stand behind a word")
             return replace(self, predictor=self.predictor.asking(count=best))
@@ -238,6 +242,8 @@ class Run:
 
         rows, columns: which elements pictures show of a long input, as in slice(400, 600)
         """
+        if are_several(self.predictor.model):
+            raise RegardError("look is asked for, but several runs answer together; look at one of them")
         return look(self.predictor, self.example(item), rows, columns)
 
     def example(self, item: str | Sequence[str] | np.ndarray | Example) -> Example:
@@ -260,11 +266,17 @@ def _of_array(values: np.ndarray, *, whole: bool) -> Example:
     return Example(("array",) if whole else steps(len(values)), whole=whole, signal=values)
 
 
-def load(run: str | Path, *, trust_code: bool = False) -> Run:
-    """The best model of a run (or the model in the folder itself), ready to predict.
+def load(run: str | Path | Sequence[str | Path], *, trust_code: bool = False) -> Run:
+    """The best model of a run (or the model in the folder itself), ready to predict; of several runs, one that answers
+    with the mean of what all hold probable, under the name of the first.
 
     trust_code: let code that came with the run be run
     """
-    folder = model_folder(run)
-    loaded = load_model(folder, trust_code=trust_code)
-    return Run(Path(run), loaded.recipe, loaded.predictor)
+    names = [run] if isinstance(run, str | Path) else list(run)
+    loaded = [load_model(model_folder(name), trust_code=trust_code) for name in names]
+    predictor = loaded[0].predictor
+    if len(names) > 1:
+        known = {f"{name} (number {n})" if names.count(name) > 1 else str(name): one
+                 for n, (name, one) in enumerate(zip(names, loaded, strict=True), 1)}  # fmt: skip
+        predictor = join(known)
+    return Run(Path(names[0]), loaded[0].recipe, predictor)

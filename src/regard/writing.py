@@ -12,6 +12,7 @@ from regard.decode.sample import Sampling
 from regard.decode.search import Ranking
 from regard.errors import RecipeError
 from regard.models.generate import Writer
+from regard.models.mean import are_several
 from regard.models.model import DecoderModel, WritingModel
 from regard.recipe.settings import DecodeSettings
 
@@ -20,6 +21,9 @@ UNKNOWN = SPECIAL[1]
 
 def writer(decode: DecodeSettings, model: WritingModel, column: str, texts: Texts) -> Writer:
     """What writes as the settings say; what no text could fulfil is refused."""
+    if are_several(model) and (decode.coverage_penalty or decode.unknown == "copy"):
+        what = "decode.coverage_penalty" if decode.coverage_penalty else "decode.unknown = copy"
+        raise RecipeError(f"{what} asks what a model looks at, but several runs answer together; take one of them out")
     asked = _Asked(decode, texts)
     filters = asked.filters()
     if isinstance(model, DecoderModel):
