@@ -84,6 +84,32 @@ def test_the_commands_of_the_page_on_decoding_print_what_it_shows(folder):
     assert len(run_all("docs/decoding.md", folder, masked)) >= 14
 
 
+def squeezed(line):
+    """Columns are as wide as their numbers."""
+    return " ".join(masked(line).split())
+
+
+def test_the_commands_of_the_page_on_looking_print_what_it_shows(folder):
+    assert len(run_all("docs/looking.md", folder, squeezed)) >= 11
+
+
+def test_the_python_of_the_page_on_looking_runs(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for language, lines in blocks("docs/looking.md"):
+        if language == "python":
+            exec(compile("\n".join(lines), "docs/looking.md", "exec"), {})
+
+
+def test_the_page_on_looking_names_every_measure_and_every_option():
+    from regard.look.measure import ALL_MEASURES
+
+    text = (ROOT / "docs" / "looking.md").read_text(encoding="utf-8")
+    for measure in ALL_MEASURES:
+        assert f"`{measure}`" in text, measure
+    for option in re.findall(r"--[a-z-]+", regard("look", "--help").out):
+        assert option in text or option in ("--help", "--trust-code", "--json", "--reference"), option
+
+
 def test_the_page_on_decoding_names_every_setting():
     text = (ROOT / "docs" / "decoding.md").read_text(encoding="utf-8")
     for setting in DecodeSettings.model_fields:

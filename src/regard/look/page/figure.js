@@ -15,15 +15,26 @@ function tint(share, ramp) {
 }
 
 const rgb = (colour) => `rgb(${colour.join(",")})`;
-const largestOf = (map) => map.weights.reduce((most, weight) => Math.max(most, weight), 0);
+
+function largestOf(map) {
+  let most = 0;
+  for (const weight of map.weights) if (weight > most) most = weight;
+  return most;
+}
 const escapeText = (text) => text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]);
 
-function paintThumbnail(canvas, map) {
-  const ramp = palette().ramp, most = largestOf(map) || 1;
+// The ramp as 256 pixels, computed once: a page may have a million of them to paint.
+function pixelsOf(ramp) {
+  const pixels = new Uint8ClampedArray(4 * 256);
+  for (let level = 0; level < 256; level++) pixels.set([...tint(level / 255, ramp), 255], 4 * level);
+  return new Uint32Array(pixels.buffer);
+}
+
+function paintThumbnail(canvas, map, colours) {
+  const most = largestOf(map) || 1, pixels = new ImageData(map.columns, map.rows), painted = new Uint32Array(pixels.data.buffer);
   canvas.width = map.columns;
   canvas.height = map.rows;
-  const pixels = new ImageData(map.columns, map.rows);
-  map.weights.forEach((weight, place) => pixels.data.set([...tint(weight / most, ramp), 255], 4 * place));
+  for (let place = 0; place < painted.length; place++) painted[place] = colours[Math.round((255 * map.weights[place]) / most)];
   canvas.getContext("2d").putImageData(pixels, 0, 0);
 }
 

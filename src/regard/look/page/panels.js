@@ -36,7 +36,7 @@ const PART_NAMES = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
 const WHOLE_NAMES = { encoder: "What is read, at itself", decoder: "What is written, at itself", cross: "What is written, at what was read" };
 
 function drawOverview(change) {
-  const part = DATA.inputs[0].parts[state.part], heads = Math.max(...part.heads), made = [];
+  const part = DATA.inputs[0].parts[state.part], heads = Math.max(...part.heads), made = [], colours = pixelsOf(palette().ramp);
   part.heads.forEach((count, layer) => {
     made.push(element("span", { class: "layer", title: `layer ${layer + 1}` }, String(layer + 1)));
     for (let head = 0; head < heads; head++) {
@@ -46,7 +46,7 @@ function drawOverview(change) {
       }
       const on = layer === state.layer && head === state.head, chip = part.told[layer][head].chip;
       const canvas = element("canvas", { "aria-hidden": "true" });
-      paintThumbnail(canvas, part.at(layer, head));
+      paintThumbnail(canvas, part.at(layer, head), colours);
       made.push(element("button", {
         type: "button", class: "thumb", "aria-pressed": String(on), tabindex: on ? "0" : "-1", "data-head": `${layer + 1}.${head + 1}`,
         "aria-label": `layer ${layer + 1}, head ${head + 1}: ${chip}`, title: `layer ${layer + 1}, head ${head + 1}: ${chip}`, onclick: () => change({ layer, head }, true),

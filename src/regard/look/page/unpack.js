@@ -9,7 +9,7 @@ async function bytes(text) {
 }
 
 // A byte's share of its row's largest: 0 is exactly zero, 1 is more than zero and too small to tell.
-const known = (level) => (level === 0 ? 0 : level === 1 ? 1e-6 : (level - 1) / 254);
+const KNOWN = Float32Array.from({ length: 256 }, (_, level) => (level === 0 ? 0 : level === 1 ? 1e-6 : (level - 1) / 254));
 
 // One part (encoder, decoder, cross) of one input: `at(layer, head)` gives its weights, row by row.
 async function unpack(part) {
@@ -25,12 +25,9 @@ async function unpack(part) {
     const number = firstHead[layer] + head;
     if (!cache.has(number)) {
       const weights = new Float32Array(rows * columns);
-      for (let row = 0; row < rows; row++) {
+      for (let row = 0, place = 0, from = number * rows * columns; row < rows; row++) {
         const top = largest[number * rows + row];
-        for (let column = 0; column < columns; column++) {
-          const place = row * columns + column;
-          weights[place] = known(cells[number * rows * columns + place]) * top;
-        }
+        for (let column = 0; column < columns; column++, place++) weights[place] = KNOWN[cells[from + place]] * top;
       }
       cache.set(number, weights);
     }
