@@ -50,6 +50,7 @@ ROWS = (
     ("joining",),
     ("run", "init", "doctor", "runs", "results", "start"),
     ("certificate",),
+    ("ship",),
     ("experiment",),
     ("demo", "comparison", "printing", "showing"),
     ("cli",),
@@ -182,6 +183,7 @@ def run(code):
         ["compare"],
         ["study"],
         ["certify"],
+        ["export"],
     ],
 )
 def test_help_does_not_import_torch(words):

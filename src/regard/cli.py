@@ -210,9 +210,10 @@ def certify(
     trust_code: TrustCode = False,
 ) -> None:
     """Show that every way of running the model gives the same answers; status 1 where one does not."""
-    from regard.certificate import HEAD, STATED, certify_run
+    from regard.certificate import HEAD, STATED
+    from regard.ship import certify_with_exports
 
-    found = certify_run(run, data, trust_code=trust_code, say=_say)
+    found = certify_with_exports(run, data, trust_code=trust_code, say=_say)
     if as_json:
         _print_json(found.as_data())
     else:
@@ -220,6 +221,31 @@ def certify(
     _say(f"{found.sentence}\n{STATED}")
     if found.failed:
         raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    run: RunFolder,
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="onnx, or torch (.pt2).")],
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="What both are asked; the run's dev if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder to write; RUN/export/FORMAT if not given.")
+    ] = None,
+    as_json: Json = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Write the model in another format; refused where it would not give the same answers there."""
+    from regard.certificate import HEAD
+    from regard.ship import export_run
+
+    found = export_run(run, to, data, out=out, trust_code=trust_code, say=_say)
+    if as_json:
+        _print_json({"folder": str(found.folder), **found.line.as_data()})
+    else:
+        print("\n".join("\t".join(row) for row in (HEAD, found.line.cells())))
+    _say(f"wrote {found.folder}")
 
 
 @app.command()

@@ -22,6 +22,7 @@ from regard.data.target import Classes, Numbers, Pieces, Target, Texts
 from regard.errors import FolderError, RegardError
 from regard.folder import (
     CARD,
+    RESOLVED,
     WEIGHTS,
     append_line,
     load_model,
@@ -59,7 +60,7 @@ RUNS = Path("runs")
 # Under this name it stands in the report.
 _BEGUN = "began with"
 
-RESOLVED, METRICS, REPORT, ENVIRONMENT = "resolved.toml", "metrics.jsonl", "report.html", "env.json"
+METRICS, REPORT, ENVIRONMENT = "metrics.jsonl", "report.html", "env.json"
 
 
 def train(

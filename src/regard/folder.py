@@ -43,6 +43,10 @@ WEIGHTS, RECIPE, TOKENIZER, LABELS, CARD, CODE, CERTIFICATE = (
 )
 
 
+# Beside the models, the recipe with all defaults: by it a run's folder is known.
+RESOLVED = "resolved.toml"
+
+
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
     """A new folder to fill, which takes the old one's place only when all of it is on the disk.

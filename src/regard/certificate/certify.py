@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,10 @@ class Line:
 HEAD = ("line", "ways", "largest difference", "answers that differ", "verdict")
 
 
+# Further lines of a certificate, found by asking a model the examples.
+More = Callable[[Predictor, Sequence[Example]], Iterable[Line]]
+
+
 @dataclass(frozen=True)
 class Certificate:
     """What was shown of a model: each way of running it gives the same answers, or where it does not.
@@ -140,6 +144,7 @@ def certify(
     folder: Path | None = None,
     code: Path | None = None,
     source: Mapping[str, str] | None = None,
+    more: More | None = None,
 ) -> Certificate:
     """Run the model in every way there is, and hold what it says against what it says in another.
 
@@ -147,10 +152,11 @@ def certify(
     folder:   where the model lies, if it is to be read anew by a new process
     code:     the folder of the user's own files, where the model carries code that is trusted
     source:   the data that the examples are of: each file and its SHA-256
+    more:     further lines, as of what was exported
     """
-    certifier = _Certifier(predictor, _some(predictor, examples), folder, code)
+    certifier = _Certifier(predictor, some(predictor, examples), folder, code)
     return Certificate(
-        lines=tuple(certifier.lines()),
+        lines=(*certifier.lines(), *(more(predictor, examples) if more is not None else ())),
         items=len(certifier.examples),
         versions=environment(),
         files={} if folder is None else _digests(folder),
@@ -158,7 +164,7 @@ def certify(
     )
 
 
-def _some(predictor: Predictor, examples: Sequence[Example]) -> list[Example]:
+def some(predictor: Predictor, examples: Sequence[Example]) -> list[Example]:
     """A slice: examples from all over the data, few enough to be asked in many ways."""
     full = [example for example in examples if predictor.item(example).length]
     if not full:

@@ -18,13 +18,20 @@ class EachWord(nn.Module):
         self.width = width
 
     def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
-        """x: (batch, time, width); output: (batch, words, width)"""
+        """x: (batch, time, width); output: (batch, words, width); of an exported model as many as there are pieces"""
         if "word_of_piece" not in inputs:
             return x
-        longest = int(inputs["words"].max()) if len(x) else 0
+        longest = _most_words(x, inputs)
         # (batch, words, time): which pieces make up which word
         mine = inputs["word_of_piece"][:, None] == torch.arange(longest, device=x.device)[:, None]
         return _mean(mine & real(x, inputs)[:, None]).to(x.dtype) @ x
+
+
+def _most_words(x: Tensor, inputs: Inputs) -> int:
+    """How many words the longest item has; while an export is traced, at most as many as pieces."""
+    if torch.compiler.is_compiling():
+        return x.shape[1]
+    return int(inputs["words"].max()) if len(x) else 0
 
 
 class Asked(nn.Module):

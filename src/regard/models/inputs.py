@@ -106,6 +106,9 @@ class LetterPatterns(nn.Module):
 
 def _groups(letters: Tensor) -> list[Tensor]:
     """The words in groups, each as wide as its longest word: they come from short to long, and most are short."""
+    # While an export is traced numbers have no values yet, and so words no lengths.
+    if torch.compiler.is_compiling():
+        return [letters]
     letters = F.pad(letters, (0, 1)) if letters.shape[1] == 0 else letters
     lengths = (letters != _PADDING).sum(1)
     groups = zip(letters.chunk(_GROUPS), lengths.chunk(_GROUPS), strict=True)
