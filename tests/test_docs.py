@@ -108,6 +108,10 @@ def test_the_page_on_looking_names_every_measure_and_every_option():
         assert f"`{measure}`" in text, measure
     for option in re.findall(r"--[a-z-]+", regard("look", "--help").out):
         assert option in text or option in ("--help", "--trust-code", "--json", "--reference"), option
+def test_the_commands_of_the_page_on_comparing_run(folder):
+    """After the demo, whose runs it compares."""
+    assert len(run_all("docs/comparing.md", folder, masked)) == 4
+    assert all((folder / page).is_file() for page in ("compare.html", "words.html", "parts.html"))
 
 
 def test_the_page_on_decoding_names_every_setting():

@@ -1,4 +1,4 @@
-"""What is exported gives the same answers, at lengths it was not drawn by too; else nothing is written, with a reason."""
+"""What is exported gives the same answers, at lengths it was not drawn by too; else nothing is written, and why."""
 
 import json
 from dataclasses import replace
