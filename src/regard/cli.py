@@ -77,7 +77,12 @@ def demo(
 
 @app.command()
 def init(
-    task: Annotated[str, typer.Argument(help="label (each word), classify, regress (the whole), seq2seq, mlm, lm.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="label (each word or step), classify, regress (the whole), seq2seq, mlm, lm, forecast (next steps)."
+        ),
+    ],
     data: Annotated[
         list[str],
         typer.Option("--data", metavar="TRAIN [DEV [TEST]]", help="Files; for seq2seq also in twos, line by line."),
@@ -88,6 +93,11 @@ def init(
     source: Annotated[str, typer.Option("--source", help="The column to read; several are joined.")] = "",
     format: Annotated[str, typer.Option("--format", help="As in data.format; guessed by the contents.")] = "guess",
     separator: Annotated[str, typer.Option("--separator", help="What parts several classes in a cell.")] = "",
+    kind: Annotated[str, typer.Option("--input", help="text, vectors or image: what is read.")] = "text",
+    item: Annotated[
+        str | None, typer.Option("--item", help="vectors: rows with one value in this column are an item's steps.")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option("--horizon", min=1, help="forecast: so many steps to come.")] = None,
 ) -> None:
     """Look at your data and write a complete, commented recipe for it."""
     from regard.init import read_data
@@ -95,7 +105,17 @@ def init(
     if out.exists():
         raise RegardError(f"{out} exists already; name another file with --out")
     columns = {"target": _names(target), "source": _names(source)}
-    reading = read_data(task, [*data, *(more or [])], out, **columns, format=format, separator=separator or None)
+    reading = read_data(
+        task,
+        [*data, *(more or [])],
+        out,
+        **columns,
+        format=format,
+        separator=separator or None,
+        kind=kind,
+        item=item,
+        horizon=horizon,
+    )
     _say("\n".join(reading.told))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(reading.text, encoding="utf-8")

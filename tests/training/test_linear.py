@@ -114,7 +114,7 @@ def test_no_step_from_the_fit_of_classes_makes_loss_and_penalty_smaller() -> Non
     bags = linear.Bags(train, linear.grams_of(train, longest=2), least=2)
     table = dense(bags.matrix(train))
     there = np.array([[label == name for name in "ABC"] for label in labels])
-    scores = linear._sides(train, torch.from_numpy(there).long(), train).numpy()
+    scores = linear._sides(linear._matrices(train, train), torch.from_numpy(there).long()).numpy()
     # What the fit says of train tells its weights, but for a part that no example sees, which is 0 in the best fit.
     padded = np.hstack([table, np.ones((53, 1))])
     solved = np.linalg.lstsq(padded, scores, rcond=None)[0]

@@ -20,6 +20,8 @@ from regard.data.text import at_punctuation
 from regard.errors import RegardError, nearest
 from regard.init.plain import language_settings, read_plain, shown, told_of
 from regard.init.sequences import read_sequences, sequence_settings
+from regard.init.signals import read_signals
+from regard.init.signals import told as told_of_signals
 from regard.init.sizes import label_settings, whole_settings
 from regard.init.table import look_at_table
 from regard.recipe.read import recipe_from
@@ -50,9 +52,13 @@ def read_data(
     source: Sequence[str] = (),
     format: str,
     separator: str | None = None,
+    kind: str = "text",
+    item: str | None = None,
+    horizon: int | None = None,
 ) -> Reading:
     """Look at files (train, dev, test; each of them two where a text is written line by line) and choose settings.
 
+    kind, item, horizon: what is read, as in input.kind; the column that makes items, as in data.item; output.horizon
     separator: what parts several classes in a cell
     """
     if task not in NAMES["task.kind"]:
@@ -66,6 +72,14 @@ def read_data(
     columns = {"target": tuple(map(_column, target)), "source": tuple(map(_column, source))}
     if separator is not None and task != "classify":
         raise RegardError(f"--separator parts the classes of a cell, but a task of kind {task} has none; take it out")
+    if kind not in NAMES["input.kind"]:
+        raise RegardError(f"unknown --input {kind}; known: {', '.join(NAMES['input.kind'])}")
+    if kind != "text":
+        given = None if item is None else _column(item)
+        found = read_signals(task, kind, paths, columns, format, item=given, horizon=horizon)
+        return _of_signals(task, out, separator, found)
+    if task not in _CHOICES:
+        raise RegardError(f"a task of kind {task} reads no text; say with --input vectors what is read")
     choose = _CHOICES[task] if separator is None else partial(_whole, task, separator=separator)
     values, files, examples = choose(paths, columns, format)
     values = {**values, "task": {"kind": task}}
@@ -93,6 +107,26 @@ def _plain(task: str, paths: Sequence[str], out: Path) -> Reading:
     told = [f"{text.names[0]}: {part}, read as plain text" for part, text in texts.items()]
     told += [told_of(part, text) for part, text in texts.items()]
     told += [f"  {shown(example)}" for example in texts["train"][:3]]
+    return Reading(recipe, commented_relative(recipe, values, out), told)
+
+
+def _of_signals(
+    task: str,
+    out: Path,
+    separator: str | None,
+    found: tuple[dict[str, dict[str, Any]], Files, dict[str, list[Example]]],
+) -> Reading:
+    """A recipe for series or pictures."""
+    values, files, examples = found
+    values = {**values, "task": {"kind": task}}
+    if separator is not None:
+        values["data"]["separator"] = separator
+        values["train"].pop("label_smoothing", None)
+    values["data"] |= {part: tuple(os.path.relpath(path, out.parent) for path in of) for part, of in files.items()}
+    recipe = recipe_from(values, folder=out.parent)
+    told = [f"{' and '.join(of)}: {part}, read as {recipe.data.format}" for part, of in files.items()]
+    told += told_of_signals(values, files, examples)
+    told += [] if task in ("forecast", "seq2seq") else _values(examples["train"], separator)
     return Reading(recipe, commented_relative(recipe, values, out), told)
 
 

@@ -11,7 +11,7 @@ from regard.layers.block import (
     LookBackBlock,
 )
 from regard.layers.cache import Cache
-from regard.layers.convolution import DILATIONS, Convolution
+from regard.layers.convolution import DILATIONS, Convolution, attention_from_convolution
 from regard.layers.look_back import LookBack
 from regard.layers.mix import MixBlock, MixEncoder
 from regard.layers.multihead import MultiHeadAttention
@@ -42,4 +42,5 @@ __all__ = [
     "PointwiseBlock",
     "PointwiseEncoder",
     "Recurrence",
+    "attention_from_convolution",
 ]

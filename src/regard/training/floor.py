@@ -11,6 +11,7 @@ from regard.data.example import Example
 from regard.data.signal.ahead import last_known
 from regard.data.target import Numbers, parted
 from regard.training import linear
+from regard.training.elements import linear_elements
 from regard.training.linear_ahead import linear_ahead
 from regard.training.metric import LabelScores, NumberScores, collect_numbers, count_classes, count_labels
 
@@ -67,14 +68,23 @@ def label_floors(
 ) -> dict[str, LabelScores]:
     """Each floor's scores on the same items as the model's."""
     whole = bool(test) and test[0].whole
+    signals = bool(test) and test[0].signal is not None
     found = {}
-    for name, make in (WHOLE_FLOORS if whole else FLOORS).items():
+    # A step's or a patch's own name tells nothing of it.
+    for name, make in (WHOLE_FLOORS if whole or signals else FLOORS).items():
         look_up = {column: make(train, column, ignore) for column in columns}
         answers = (
             ({column: _answers(look_up[column], example, whole) for column in columns}, example.labels)
             for example in test
         )
         found[name] = count_labels(answers, ignore, whole=whole, scheme=scheme)
+    if signals and not whole:
+        alone = {column: linear_elements(train, test, column, ignore) for column in columns}
+        answers = (
+            ({column: alone[column][number] for column in columns}, example.labels)
+            for number, example in enumerate(test)
+        )
+        found["each element alone (linear model of its values)"] = count_labels(answers, ignore, scheme=scheme)
     if whole:
         each = {column: _linear(train, test, column, ignore) for column in columns}
         answers = (

@@ -24,6 +24,9 @@ from regard.data.example import Example
 from regard.data.vocabulary import SEPARATOR
 from regard.training.signal_features import Dense, standardized
 
+# What is known of each training and of each test example.
+Rows = tuple["Matrix | Dense", "Matrix | Dense"]
+
 # The words of a text -> its n-grams.
 Grams = Callable[[Sequence[str]], list[str]]
 
@@ -140,14 +143,17 @@ def classify(train: Sequence[Example], labels: Sequence[str], test: Sequence[Exa
 
     The loss is the squared hinge (Fan et al. 2008, "LIBLINEAR", JMLR 9, equation 3).
     """
+    return classify_rows(_matrices(train, test), labels) if len(set(labels)) > 1 else sorted(set(labels)) * len(test)
+
+
+def classify_rows(rows: Rows, labels: Sequence[str]) -> list[str]:
+    """The same of what is known of each example: the labels are those of the training rows."""
     names = sorted(set(labels))
-    if len(names) < 2:
-        return names * len(test)
     numbers = {name: number for number, name in enumerate(names)}
     there = F.one_hot(torch.tensor([numbers[label] for label in labels]), len(names))
     if len(names) == 2:  # what is not on the one's side is on the other's
-        return [names[side] for side in (_sides(train, there[:, 1:], test)[:, 0] > 0).tolist()]
-    return [names[number] for number in _sides(train, there, test).argmax(-1).tolist()]
+        return [names[side] for side in (_sides(rows, there[:, 1:])[:, 0] > 0).tolist()]
+    return [names[number] for number in _sides(rows, there).argmax(-1).tolist()]
 
 
 def classify_several(
@@ -160,7 +166,7 @@ def classify_several(
     there = torch.tensor([[name in labels for name in names] for labels in sets]).long()
     return [
         [name for name, score in zip(names, scores, strict=True) if score > 0]
-        for scores in _sides(train, there, test).tolist()
+        for scores in _sides(_matrices(train, test), there).tolist()
     ]
 
 
@@ -194,26 +200,26 @@ def _cosine(bags: Bags, one: Example, other: Example) -> float:
     return sum(share * second.get(place, 0.0) for place, share in first.items())
 
 
-def _sides(train: Sequence[Example], there: Tensor, test: Sequence[Example]) -> Tensor:
+def _sides(rows: Rows, there: Tensor) -> Tensor:
     """(test, labels): on which side of each label's plane a test example is, and how far.
 
     there: (train, labels), whether a training example has the label
     """
     sides = there * 2.0 - 1.0
-    return _fitted(train, test, there.shape[1], lambda scores: F.relu(1 - sides * scores).square().sum())
+    return _fitted(rows, there.shape[1], lambda scores: F.relu(1 - sides * scores).square().sum())
 
 
 def regress(train: Sequence[Example], values: Sequence[float], test: Sequence[Example]) -> list[float]:
     """Ridge regression: the number of each test example."""
     mean = sum(values) / len(values)
     true = torch.tensor(values, dtype=torch.float64) - mean
-    scores = _fitted(train, test, 1, lambda scores: (scores[:, 0] - true).square().sum() / 2)
+    scores = _fitted(_matrices(train, test), 1, lambda scores: (scores[:, 0] - true).square().sum() / 2)
     return [value + mean for value in scores[:, 0].tolist()]
 
 
-def _fitted(train: Sequence[Example], test: Sequence[Example], width: int, loss: Callable[[Tensor], Tensor]) -> Tensor:
+def _fitted(rows: Rows, width: int, loss: Callable[[Tensor], Tensor]) -> Tensor:
     """(test, width): the scores of the test examples, with weights for which loss on train and penalty are smallest."""
-    matrix, of_test = _matrices(train, test)
+    matrix, of_test = rows
     weights = torch.zeros(matrix.shape[1], width, dtype=torch.float64)
     offset = torch.zeros(width, dtype=torch.float64)
     optimizer = torch.optim.LBFGS(
@@ -233,7 +239,7 @@ def _fitted(train: Sequence[Example], test: Sequence[Example], width: int, loss:
     return of_test @ weights + offset
 
 
-def _matrices(train: Sequence[Example], test: Sequence[Example]) -> tuple[Matrix | Dense, Matrix | Dense]:
+def _matrices(train: Sequence[Example], test: Sequence[Example]) -> Rows:
     """What is known of each example: n-grams of a text, values of a signal."""
     if train[0].signal is not None:
         return standardized(train, test)

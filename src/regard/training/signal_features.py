@@ -37,10 +37,15 @@ class Dense:
 def standardized(train: Sequence[Example], test: Sequence[Example]) -> tuple[Dense, Dense]:
     """Each example's features, in units of their spread among the training examples."""
     one, other = (np.stack([features(example) for example in examples]) for examples in (train, test))
-    mean, deviation = one.mean(0), one.std(0)
+    first, second = standardized_rows(one, other)
+    return Dense(first), Dense(second)
+
+
+def standardized_rows(train: np.ndarray, test: np.ndarray) -> tuple[Tensor, Tensor]:
+    """Columns in units of their spread in train; those that never vary there stay as they are."""
+    mean, deviation = train.mean(0), train.std(0)
     deviation = np.where(deviation > 1e-9, deviation, 1.0)
-    first, second = ((part - mean) / deviation for part in (one, other))
-    return Dense(torch.from_numpy(first)), Dense(torch.from_numpy(second))
+    return torch.from_numpy((train - mean) / deviation), torch.from_numpy((test - mean) / deviation)
 
 
 def features(example: Example) -> np.ndarray:
