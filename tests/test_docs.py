@@ -100,6 +100,23 @@ def test_the_python_of_the_page_on_looking_runs(folder, monkeypatch):
             exec(compile("\n".join(lines), "docs/looking.md", "exec"), {})
 
 
+def test_the_lessons_can_be_learnt(folder, monkeypatch):
+    """Their commands run, their Python prints what they show and draws the pictures that stand in them."""
+    page = "docs/lessons/README.md"
+    assert len(run_all(page, folder, squeezed)) >= 4
+    monkeypatch.chdir(folder)
+    names, shown = {}, blocks(page)
+    for (language, lines), (after, printed) in pairwise([*shown, ("", [])]):
+        if language == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile("\n".join(lines), page, "exec"), names)
+            assert [line.rstrip() for line in out.getvalue().splitlines()] == (printed if after == "text" else [])
+    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / page).read_text(encoding="utf-8")):
+        drawn, kept = (where / picture for where in (folder, (ROOT / page).parent))
+        assert drawn.read_text().count("<rect") == kept.read_text().count("<rect")
+
+
 def test_the_page_on_looking_names_every_measure_and_every_option():
     from regard.look.measure import ALL_MEASURES
 
@@ -237,7 +254,7 @@ def test_the_page_on_attention_names_everything_that_can_be_chosen():
         assert f"\n| `Mask.{made}(" in text, made
 
 
-@pytest.mark.parametrize("page", [*PAGES, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize("page", [*PAGES, *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))])
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#]+)\)", text):
