@@ -1,17 +1,22 @@
 """What a map is worth is what happens to the answer without it."""
 
+from dataclasses import replace
+
 import pytest
 import small
 import torch
 import written
-from sharp import assert_close
+from sharp import assert_close, sharpen
 from test_independence import predictor_for
 
+from regard.build import build, learn
 from regard.look.attribute import gradients, leave_one_out, norms, rollout
 from regard.look.effect import Asked, Effect, at_once, importance, of_heads, others, strongest
 from regard.look.intervene import cutting, without_heads
 from regard.look.look import look
 from regard.look.record import attention_layers, record
+from regard.look.view import view
+from regard.recipe import recipe_from
 
 EXAMPLE = small.examples(3)[2]
 MODEL = {"depth": 2, "heads": 2}
@@ -86,11 +91,39 @@ def test_importance_begins_with_the_whole_and_ends_without_any_head():
         (Effect(0.02, 0, 0.01, 0, 3), "changes the answer's probability by up to 0.02: this map does not explain it."),
         (Effect(0.31, 1, 0.1, 0, 3), "by up to 0.31 (at “b”), but no answer: it matters, and does not decide."),
         (Effect(0.9, 2, 0.4, 2, 3), "by up to 0.90 (at “c”) and 2 of 3 answers: the answer depends on this."),
-        (Effect(0.2, 0, 0.2, 0, 1, number=True), "changes the answer by up to 0.20 of its spread, but no answer"),
+        (Effect(0.2, 0, 0.2, 0, 1, number=True), "changes the answer by up to 0.20 of its spread: it matters."),
     ],
 )
 def test_the_sentence_says_plainly_what_the_effect_is(effect, words):
     assert words in effect.sentence("Cutting", ["a", "b", "c"])
+
+
+KINDS = {
+    "neighbouring labels together": ({}, {"output": {"crf": True}}, EXAMPLE.labels[small.COLUMN]),
+    "a class": ({"task": {"kind": "classify"}}, {}, ("a",)),
+    "several classes": ({"task": {"kind": "classify"}}, {"data": {"train": "x", "separator": "|"}}, ("a|b",)),
+    "a number": ({"task": {"kind": "regress"}}, {}, ("3.5",)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_answer_has_effects_and_none_where_nothing_is_taken_away(kind):
+    task, more, answer = KINDS[kind]
+    settings = recipe_from({**small.recipe(), "data": {"train": "x"}, **task, **more})
+    whole = kind != "neighbouring labels together"
+    given = [
+        replace(one, labels={small.COLUMN: answer if whole else one.labels[small.COLUMN]}, whole=whole)
+        for one in small.examples(11)
+    ]
+    given[0] = replace(given[0], labels={small.COLUMN: ("b",)}) if "class" in kind else given[0]
+    predictor = build(settings, *learn(settings, given, (small.COLUMN,)))
+    sharpen(predictor.model).eval()
+    found = look(predictor, replace(given[1], labels={}))
+    (path,) = found.weights
+    (unchanged,) = found.asked.effects([{path: lambda weights, rows: weights}], 2)
+    assert unchanged.most < 1e-5 and unchanged.changed == 0
+    assert all(0 <= head.off.mean <= head.off.most for head in found.effects[path])
+    assert found.importance.kept[0] == 1 and view(found).answers
 
 
 def test_the_strongest_edges_and_as_many_others_of_the_same_rows():
@@ -171,8 +204,6 @@ def test_leaving_a_word_out_is_asking_without_it():
     worth = leave_one_out(found.asked)
     assert worth.shape == (len(words), len(words)) and bool(worth.diagonal().isnan().all())
     before = found.asked.answers()[0][0]
-    from dataclasses import replace
-
     rest = replace(EXAMPLE, words=words[1:], labels={})
     without = Asked.of(predictor, rest)
     same = [

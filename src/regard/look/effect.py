@@ -60,6 +60,8 @@ class Effect:
             return f"{told}: the answer depends on this."
         if self.most < SMALL:
             return f"{told}: this map does not explain it."
+        if self.number:
+            return f"{told}: it matters."
         return f"{told}, but no answer: it matters, and does not decide."
 
 
