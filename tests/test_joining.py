@@ -148,7 +148,7 @@ def test_what_means_something_else_is_refused_by_name(runs, tmp_path):
     package.train(small.recipe(input={"minimum_count": 5}), run=tmp_path / "fewer", data=LABELLED)
     for names, sentence in (
         ([runs / "label-1", runs / "classify-1"], "task.kind is label in one and classify in the other"),
-        ([runs / "label-1", tmp_path / "renamed"], "the labels or units of label differ"),
+        ([runs / "label-1", tmp_path / "renamed"], "the labels of label differ"),
         ([runs / "label-1", tmp_path / "fewer"], "they read in other pieces"),
         ([runs / "classify-1", runs / "several-1"], r"data.separator is None in one and \| in the other"),
     ):

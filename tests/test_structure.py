@@ -47,7 +47,7 @@ ROWS = (
     ("inputs", "corpus"),
     ("build",),
     ("folder", "scoring", "matching"),
-    ("joining",),
+    ("joining", "calibrating"),
     ("run", "init", "doctor", "runs", "results", "start"),
     ("certificate",),
     ("ship",),

@@ -354,7 +354,9 @@ def _head(recipe: Recipe, target: Target, width: int) -> Head:
     assert isinstance(target, Labels)
     labels = target
     if not recipe.output.crf:
-        return SoftmaxHead(width, len(labels))
+        head = SoftmaxHead(width, len(labels))
+        head.temperature = labels.temperature
+        return head
     follows, names = SCHEMES[recipe.output.scheme], labels.names
     return CrfHead(
         width,

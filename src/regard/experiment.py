@@ -12,10 +12,12 @@ import numpy as np
 import torch
 
 from regard.build import build, learn, learn_answers, load_pretrained
+from regard.calibrating import calibrate
 from regard.certificate import Certificate, certify, save_certificate
 from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
 from regard.data.batching import Batch, Items
 from regard.data.drawing import Kept
+from regard.data.example import Example
 from regard.data.labels import Labels
 from regard.data.plain import PlainText
 from regard.data.target import Classes, Numbers, Pieces, Target, Texts
@@ -31,6 +33,7 @@ from regard.folder import (
     model_folder,
     recover,
     replacing,
+    save_labels,
     save_model,
     save_tensors,
     write_file,
@@ -339,6 +342,8 @@ class _Training:
 
     def _finish(self, trainer: Trainer) -> None:
         best = self._best()
+        calibrated = calibrate(best, {part: of for part, of in self.parts.items() if of})
+        save_labels(model_folder(self.folder), best)
         results = Results.of(best, self.corpus, self.recipe)
         certificate = self._certificate(best)
         report = Report(
@@ -352,6 +357,7 @@ class _Training:
             facts={
                 **environment(),
                 **self._beginning(),
+                **{f"probabilities of {column}": one.told() for column, one in calibrated.items()},
                 "minutes": f"{trainer.progress.seconds / 60:.1f}",
                 "updates": trainer.progress.update,
                 "best at update": trainer.progress.best_update,
@@ -362,14 +368,22 @@ class _Training:
             certificate=None if certificate is None else certificate.told(),
         )
         write_file(self.folder / REPORT, report.html())
-        write_file(model_folder(self.folder) / CARD, self._card(trainer, results.card()))
+        probabilities = "".join(f"Probabilities of {c}: {one.told()}\n\n" for c, one in calibrated.items())
+        write_file(model_folder(self.folder) / CARD, self._card(trainer, results.card() + probabilities))
         minutes = trainer.progress.seconds / 60
         self.talk.say(f"done after {trainer.progress.update} updates and {minutes:.1f} minutes")
         for sentence in results.sentences():
             self.talk.say(sentence)
+        for column, calibration in calibrated.items():
+            self.talk.say(f"       probabilities of {column}: {calibration.told()}")
         if certificate is not None:
             self.talk.say(f"proof  {certificate.sentence}")
         self.talk.say(f"saved  {self.folder / 'best'}, and a report in {self.folder / REPORT}")
+
+    @property
+    def parts(self) -> Mapping[str, Sequence[Example]]:
+        """What is scored."""
+        return {"dev": self.corpus.dev, "test": self.corpus.test}
 
     def _beginning(self) -> dict[str, str]:
         """What the run began with, where that was another run."""

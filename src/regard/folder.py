@@ -125,13 +125,22 @@ def save_model(folder: Path, predictor: Predictor, recipe: Recipe, *, code: Path
     head = tomlkit.dumps({"regard": {"format": FORMAT_VERSION, "code": _digests(recipe, code)}})
     (folder / RECIPE).write_text(f"{head}\n{resolved(recipe)}", encoding="utf-8")
     (folder / TOKENIZER).write_text(input_to_json(predictor.tokenizer), encoding="utf-8")
-    targets = {column: target.saved() for column, target in predictor.targets.items()}
-    (folder / LABELS).write_text(json.dumps(targets, ensure_ascii=False), encoding="utf-8")
+    (folder / LABELS).write_text(_labels(predictor), encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
     if code is not None and own_files(recipe):
         (folder / CODE).mkdir()
         for file in _own_paths(recipe):
             shutil.copy(code / file, folder / CODE / file)
+
+
+def save_labels(folder: Path, predictor: Predictor) -> None:
+    """What is learnt, anew beside a model that is saved already."""
+    write_file(folder / LABELS, _labels(predictor))
+
+
+def _labels(predictor: Predictor) -> str:
+    targets = {column: target.saved() for column, target in predictor.targets.items()}
+    return json.dumps(targets, ensure_ascii=False)
 
 
 def model_folder(run: str | Path) -> Path:

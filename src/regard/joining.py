@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from regard.data.labels import Labels
 from regard.data.target import Classes, Target, Texts
 from regard.errors import RegardError
 from regard.folder import Loaded
@@ -62,8 +63,10 @@ def _apart(one: Target, other: Target) -> str | None:
     """What two targets differ in; None where answers mean the same."""
     if isinstance(one, Classes) and isinstance(other, Classes):
         return None if one.names == other.names else "the classes"
+    if isinstance(one, Labels) and isinstance(other, Labels):
+        return None if one.names == other.names else "the labels"
     if type(one) is not type(other) or one.saved() != other.saved():
-        return "the pieces" if isinstance(one, Texts) else "the labels or units"
+        return "the pieces" if isinstance(one, Texts) else "the units"
     return None
 
 

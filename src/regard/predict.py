@@ -315,7 +315,7 @@ class Predictor:
         items = [self.item(example) for example in examples]
         found = [Given(0.0, 0)] * len(examples)
         full = [number for number, item in enumerate(items) if item.length and item.written]
-        for batch, scores in self._scored([items[number] for number in full]):
+        for batch, scores in self.scored([items[number] for number in full]):
             for column, of_column in scores.items():
                 each = log_probabilities(of_column, batch.labels[column])
                 for row, item in enumerate(batch.items):
@@ -328,7 +328,7 @@ class Predictor:
         items = [self.item(example) for example in examples]
         found = [Behind(0.0, 0, 0)] * len(examples)
         full = [number for number, item in enumerate(items) if item.answers]
-        for batch, scores in self._scored([items[number] for number in full]):
+        for batch, scores in self.scored([items[number] for number in full]):
             for column, of_column in scores.items():
                 each = log_probabilities(of_column, batch.labels[column])
                 right = (of_column.argmax(-1) == batch.labels[column]).sum(1)
@@ -337,7 +337,7 @@ class Predictor:
                     found[full[item]] = Behind(float(each[row]), known, int(right[row]))
         return found
 
-    def _scored(self, items: Sequence[Item]) -> Iterator[tuple[Batch, dict[str, torch.Tensor]]]:
+    def scored(self, items: Sequence[Item]) -> Iterator[tuple[Batch, dict[str, torch.Tensor]]]:
         """Batches, and the scores of all labels in each."""
         training = self.model.training
         self.model.eval()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from regard.data.batching import IGNORED
 from regard.data.example import Example
@@ -11,10 +12,14 @@ from regard.errors import DataError
 
 
 class Labels:
-    """The labels of one target column, each known by its number."""
+    """The labels of one target column, each known by its number.
 
-    def __init__(self, names: Sequence[str]) -> None:
+    temperature: what scores are divided by before they become probabilities; fitted on dev when training has ended
+    """
+
+    def __init__(self, names: Sequence[str], temperature: float = 1.0) -> None:
         self.names = tuple(names)
+        self.temperature = temperature
         self.numbers = {name: number for number, name in enumerate(names)}
 
     @classmethod
@@ -36,8 +41,9 @@ class Labels:
     def certainty(self, answer: float) -> float:
         return answer
 
-    def saved(self) -> list[str]:
-        return list(self.names)
+    def saved(self) -> list[str] | dict[str, Any]:
+        names = list(self.names)
+        return names if self.temperature == 1 else {"labels": names, "temperature": self.temperature}
 
     def __len__(self) -> int:
         return len(self.names)

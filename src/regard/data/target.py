@@ -198,6 +198,8 @@ def target_from(saved: Any, where: str) -> Target:
             raise DataError(str(error)) from None
     if isinstance(saved, Mapping) and "classes" in saved:
         return _classes_from(saved, where)
+    if isinstance(saved, Mapping) and "labels" in saved:
+        return _labels_from(saved, where)
     if isinstance(saved, Mapping):
         try:
             found = Numbers(float(saved["mean"]), float(saved["deviation"]))
@@ -209,6 +211,15 @@ def target_from(saved: Any, where: str) -> Target:
     if not _are_texts(saved):
         raise DataError(f"{where} is damaged: it is no list of texts")
     return Labels(saved)
+
+
+def _labels_from(saved: Mapping[str, Any], where: str) -> Labels:
+    names, temperature = saved["labels"], saved.get("temperature")
+    if not _are_texts(names):
+        raise DataError(f"{where} is damaged: it is no list of texts")
+    if not isinstance(temperature, float) or not 0 < temperature < math.inf:
+        raise DataError(f"{where} is damaged: the temperature is {temperature}")
+    return Labels(names, temperature)
 
 
 def _classes_from(saved: Mapping[str, Any], where: str) -> Classes:

@@ -37,7 +37,7 @@ def mean_scores(heads: Sequence[Head], scores: Sequence[Tensor], lengths: Tensor
     logs = [
         cast(SoftmaxHead, head).probabilities(of.float(), lengths).clamp(min=1e-38).log()
         if type(head) is not SoftmaxHead
-        else of.float().log_softmax(-1)
+        else (of.float() / head.temperature).log_softmax(-1)
         for head, of in zip(heads, scores, strict=True)
     ]
     return torch.logsumexp(torch.stack(logs), 0) - math.log(len(logs))

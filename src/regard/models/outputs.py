@@ -108,6 +108,8 @@ class SoftmaxHead(Head):
         """project: from vectors to scores; a linear layer where not given"""
         super().__init__()
         self.project: Any = _linear(width, labels) if project is None else project
+        # What scores are divided by before they become probabilities: kept with the labels, and no matter of training.
+        self.temperature = 1.0
         # How much each label counts in the loss, all the same where None: a matter of training, and not saved.
         self.label_weights: Tensor | None
         self.register_buffer("label_weights", None, persistent=False)
@@ -150,7 +152,7 @@ class SoftmaxHead(Head):
 
     def probabilities(self, scores: Tensor, lengths: Tensor) -> Tensor:
         """(batch, time, labels) -> the same: how probable each label is for each element."""
-        return scores.softmax(-1)
+        return (scores / self.temperature).softmax(-1)
 
 
 def log_probabilities(scores: Tensor, labels: Tensor) -> Tensor:
