@@ -125,6 +125,8 @@ def test_the_page_on_looking_names_every_measure_and_every_option():
         assert f"`{measure}`" in text, measure
     for option in re.findall(r"--[a-z-]+", regard("look", "--help").out):
         assert option in text or option in ("--help", "--trust-code", "--json", "--reference"), option
+
+
 def test_the_commands_of_the_page_on_comparing_run(folder):
     """After the demo, whose runs it compares."""
     assert len(run_all("docs/comparing.md", folder, masked)) == 4

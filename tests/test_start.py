@@ -6,6 +6,7 @@ import shutil
 import pytest
 import small
 import torch
+from test_cli import regard as command
 from test_plain_text import PARTS as TEXTS
 from test_plain_text import values as text_recipe
 from training.test_resume import StopAfter, assert_same, final
@@ -248,3 +249,16 @@ def test_freezing_and_slowing_need_a_run_to_begin_with():
     for train in ({"freeze": ["input"]}, {"layer_decay": 0.5}):
         with pytest.raises(RecipeError, match=r"is not used with no model\.start"):
             recipe_from({"data": {"train": "x"}, "train": train})
+
+
+def test_init_leaves_out_what_is_the_other_run_s(runs, tmp_path):
+    small.write(tmp_path, train=61, dev=11, test=7)
+    given = ["--data", "train.conllu", "dev.conllu", "--start", str(runs / "mlm-of-words"), "--out", "fine.toml"]
+    made = command("init", "label", *given, folder=tmp_path)
+    assert made.status == 0, made.err
+    text = (tmp_path / "fine.toml").read_text()
+    assert "start = " in text and "\nwidth = " not in text and "\ntokens = " not in text
+    trained = command("train", "fine.toml", "train.epochs=0.3", "train.certify=false", folder=tmp_path)
+    assert trained.status == 0 and "taken from" in trained.err, trained.err
+    refused = command("init", "label", *given[:3], "--tokens", "words", "--out", "other.toml", folder=tmp_path)
+    assert refused.status == 2 and "--tokens is for mlm and lm" in refused.err

@@ -92,6 +92,8 @@ def init(
     target: Annotated[str, typer.Option("--target", help="Columns to learn, as in upos,feats or 4.")] = "",
     source: Annotated[str, typer.Option("--source", help="The column to read; several are joined.")] = "",
     format: Annotated[str, typer.Option("--format", help="As in data.format; guessed by the contents.")] = "guess",
+    tokens: Annotated[str | None, typer.Option("--tokens", help="mlm, lm: as in input.tokens.")] = None,
+    start: Annotated[Path | None, typer.Option("--start", metavar="RUN", help="A run to begin with.")] = None,
     separator: Annotated[str, typer.Option("--separator", help="What parts several classes in a cell.")] = "",
     kind: Annotated[str, typer.Option("--input", help="text, vectors or image: what is read.")] = "text",
     item: Annotated[
@@ -115,6 +117,8 @@ def init(
         kind=kind,
         item=item,
         horizon=horizon,
+        start=start,
+        tokens=tokens,
     )
     _say("\n".join(reading.told))
     out.parent.mkdir(parents=True, exist_ok=True)

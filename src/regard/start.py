@@ -17,22 +17,8 @@ from regard.models.model import DecoderModel
 from regard.predict import Predictor
 from regard.recipe.faults import unused
 from regard.recipe.read import recipe_from
-from regard.recipe.settings import WRITING_TASKS, Recipe
+from regard.recipe.settings import BODY, WRITING_TASKS, Recipe
 from regard.recipe.write import values
-
-# The settings that make a body what it is. They are those of the run that is begun with, and need not be said again.
-BODY = {
-    "input": (
-        *("kind", "tokens", "size", "minimum_count", "lowercase", "normalize", "split"),
-        *("word_width", "character_width", "filters"),
-    ),
-    "model": (
-        *("encoder", "decoder", "width", "depth", "decoder_depth", "kernel", "dilations", "cell", "directions"),
-        *("heads", "head_width", "key_heads", "value_width", "projections", "query_key_norm", "inner", "activation"),
-        *("score", "normalizer", "scale", "position", "longest", "distance", "turned", "window"),
-        *("norm", "norm_place", "residual"),
-    ),
-}
 
 # How a text is split decides which words there are, not what they mean; it may be another.
 _MAY_DIFFER = ("input.split",)

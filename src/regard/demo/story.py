@@ -98,12 +98,13 @@ def tell(folder: Path, console: Console) -> None:
 
 
 def write_data(folder: Path) -> dict[str, list[Sentence]]:
-    """The grammar's sentences as CoNLL-U files, and a recipe for each model."""
+    """The grammar's sentences as CoNLL-U files, those of train as plain text too, and a recipe for each model."""
     everything = iter(sentences(sum(_SIZES.values()), _SEED))
     folder.mkdir(parents=True, exist_ok=True)
     parts = {part: [next(everything) for _ in range(size)] for part, size in _SIZES.items()}
     for part, of_part in parts.items():
         write_file(folder / f"{part}.conllu", "".join(map(_conllu, of_part)))
+    write_file(folder / "train.txt", "".join(" ".join(sentence.words) + "\n" for sentence in parts["train"]))
     for name, shown in MODELS.items():
         write_file(folder / f"{name}.toml", _RECIPE.format(**shown._asdict()))
     return parts

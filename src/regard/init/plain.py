@@ -42,13 +42,14 @@ def read_plain(paths: Sequence[str | Path], longest: int) -> PlainText:
     return PlainText.of(paths, lambda text: (text,), longest=longest)
 
 
-def language_settings(task: str, train: PlainText) -> dict[str, dict[str, Any]]:
-    """Settings for learning from plain text."""
+def language_settings(train: PlainText, tokens: str | None) -> dict[str, dict[str, Any]]:
+    """Settings for learning from plain text. tokens: as in input.tokens, chosen where not given"""
     some = list(evenly(train, _LOOKED_AT))
     unspaced = look_at_side([" ".join(example.words) for example in some]).unspaced
+    tokens = tokens or ("characters" if unspaced else "subwords")
     size = next(size for size in SIZES if train.bytes <= size.up_to_bytes)
-    given: dict[str, Any] = {"tokens": "characters" if unspaced else "subwords", "dropout": 0.0}
-    if not unspaced:
+    given: dict[str, Any] = {"tokens": tokens, "dropout": 0.0}
+    if tokens == "subwords":
         given["size"] = int(np.clip(train.bytes // 300, 500, 16_000))
     return {
         "input": given,

@@ -25,7 +25,7 @@ from regard.init.signals import told as told_of_signals
 from regard.init.sizes import label_settings, whole_settings
 from regard.init.table import look_at_table
 from regard.recipe.read import recipe_from
-from regard.recipe.settings import NAMES, TEXT_TASKS, DataSettings, Recipe
+from regard.recipe.settings import BODY, NAMES, TEXT_TASKS, DataSettings, Recipe
 from regard.recipe.write import commented
 
 PARTS = ("train", "dev", "test")
@@ -55,11 +55,15 @@ def read_data(
     kind: str = "text",
     item: str | None = None,
     horizon: int | None = None,
+    start: Path | None = None,
+    tokens: str | None = None,
 ) -> Reading:
     """Look at files (train, dev, test; each of them two where a text is written line by line) and choose settings.
 
     kind, item, horizon: what is read, as in input.kind; the column that makes items, as in data.item; output.horizon
     separator: what parts several classes in a cell
+    start:     a run to begin with, whose body's settings need not be chosen
+    tokens:    of plain text, as in input.tokens
     """
     if task not in NAMES["task.kind"]:
         raise RegardError(
@@ -68,12 +72,16 @@ def read_data(
     if task in TEXT_TASKS:
         if target or source or format != "guess":
             raise RegardError(f"{task} learns from plain text, line by line; take --target, --source and --format out")
-        return _plain(task, paths, out)
+        return _plain(task, paths, out, start, tokens)
+    if tokens is not None:
+        raise RegardError(f"--tokens is for mlm and lm; in a recipe of kind {task} it is input.tokens")
     columns = {"target": tuple(map(_column, target)), "source": tuple(map(_column, source))}
     if separator is not None and task != "classify":
         raise RegardError(f"--separator parts the classes of a cell, but a task of kind {task} has none; take it out")
     if kind not in NAMES["input.kind"]:
         raise RegardError(f"unknown --input {kind}; known: {', '.join(NAMES['input.kind'])}")
+    if kind != "text" and start is not None:
+        raise RegardError(f"--start is for text; for {kind} say model.start in the recipe")
     if kind != "text":
         given = None if item is None else _column(item)
         found = read_signals(task, kind, paths, columns, format, item=given, horizon=horizon)
@@ -87,6 +95,7 @@ def read_data(
         values["data"]["separator"] = separator
         del values["train"]["label_smoothing"]  # each class is decided on its own: there are no others to spread over
     values["data"] |= {part: tuple(os.path.relpath(path, out.parent) for path in of) for part, of in files.items()}
+    values = _begun(values, start, out)
     recipe = recipe_from(values, folder=out.parent)
     told = [f"{' and '.join(of)}: {part}, read as {recipe.data.format}" for part, of in files.items()]
     told += [_sizes(part, of_part, recipe) for part, of_part in examples.items()]
@@ -98,11 +107,23 @@ def read_data(
     return Reading(recipe, commented_relative(recipe, values, out), told)
 
 
-def _plain(task: str, paths: Sequence[str], out: Path) -> Reading:
+def _begun(values: dict[str, dict[str, Any]], start: Path | None, out: Path) -> dict[str, dict[str, Any]]:
+    """The settings without those of the body, where that is another run's."""
+    if start is None:
+        return values
+    kept = {
+        section: {key: value for key, value in part.items() if key not in BODY.get(section, ())}
+        for section, part in values.items()
+    }
+    return {**kept, "model": {**kept.get("model", {}), "start": os.path.relpath(start, out.parent)}}
+
+
+def _plain(task: str, paths: Sequence[str], out: Path, start: Path | None, tokens: str | None) -> Reading:
     """Settings for plain text, of which no more is read than lines here and there."""
     texts = {part: read_plain([path], DataSettings(train=("-",)).longest) for part, path in _parts(paths).items()}
     data: dict[str, Any] = {part: (os.path.relpath(text.names[0], out.parent),) for part, text in texts.items()}
-    values = {**language_settings(task, texts["train"]), "data": data, "task": {"kind": task}}
+    values = {**language_settings(texts["train"], tokens), "data": data, "task": {"kind": task}}
+    values = _begun(values, start, out)
     recipe = recipe_from(values, folder=out.parent)
     told = [f"{text.names[0]}: {part}, read as plain text" for part, text in texts.items()]
     told += [told_of(part, text) for part, text in texts.items()]
@@ -202,7 +223,8 @@ def commented_relative(recipe: Recipe, values: dict[str, dict[str, Any]], out: P
     name = out.stem
     heading = f"A recipe for regard; every setting is explained.\n\nregard train {out}\nregard look runs/{name} INPUT"
     relative = recipe.data.model_copy(update={part: values["data"][part] for part in PARTS if part in values["data"]})
-    return commented(recipe.model_copy(update={"data": relative}), heading)
+    model = recipe.model.model_copy(update={key: values["model"][key] for key in ("start",) if key in values["model"]})
+    return commented(recipe.model_copy(update={"data": relative, "model": model}), heading)
 
 
 def _column(name: str) -> str | int:

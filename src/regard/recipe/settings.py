@@ -172,6 +172,21 @@ TASK_METRICS = {
 SEVERAL_METRICS = ("micro_f1", "macro_f1", "exact")
 
 
+# The settings that make a body what it is. They are those of the run that is begun with, and need not be said again.
+BODY = {
+    "input": (
+        *("kind", "tokens", "size", "minimum_count", "lowercase", "normalize", "split"),
+        *("word_width", "character_width", "filters"),
+    ),
+    "model": (
+        *("encoder", "decoder", "width", "depth", "decoder_depth", "kernel", "dilations", "cell", "directions"),
+        *("heads", "head_width", "key_heads", "value_width", "projections", "query_key_norm", "inner", "activation"),
+        *("score", "normalizer", "scale", "position", "longest", "distance", "turned", "window"),
+        *("norm", "norm_place", "residual"),
+    ),
+}
+
+
 class Section(BaseModel):
     """A part of a recipe; it cannot be changed, and knows no setting but its own."""
 

@@ -9,7 +9,7 @@ import tomlkit
 from pydantic import BaseModel
 
 from regard.recipe.faults import faults
-from regard.recipe.settings import NAMES, OWN_NAME, Recipe
+from regard.recipe.settings import BODY, NAMES, OWN_NAME, Recipe
 
 # The version of the format in which runs are saved; a newer one is refused.
 FORMAT_VERSION = 1
@@ -36,14 +36,16 @@ def values(recipe: Recipe) -> dict[str, dict[str, Any]]:
 
 
 def commented(recipe: Recipe, heading: str) -> str:
-    """A complete recipe, each setting below its sentence; what has no value stands as a comment."""
+    """A complete recipe, each setting below its sentence; what has no value stands as a comment. Where a run is begun
+    with, its body's settings are left out."""
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     for section in Recipe.model_fields:
         part: BaseModel = getattr(recipe, section)
         lines += ["", f"[{section}]  # {_sentence(part)}"]
         for key, field in type(part).model_fields.items():
             value = getattr(part, key)
-            if not _used(recipe, section, key):
+            inherited = recipe.model.start is not None and key in BODY.get(section, ())
+            if not _used(recipe, section, key) or inherited:
                 continue
             names = NAMES.get(f"{section}.{key}")
             choices = f" ({' | '.join(names)})" if names else ""
