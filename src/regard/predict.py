@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from regard.data.vocabulary import SEPARATOR
 from regard.errors import DataError, ShapeError
 from regard.models.answering import Answered, Answering, best_at_masks
 from regard.models.generate import Writer
+from regard.models.inputs import Inputs
 from regard.models.model import DecoderModel, EncoderDecoderModel, EncoderModel
 from regard.models.outputs import log_probabilities
 from regard.written import EMPTY, Source, Written, read
@@ -203,19 +204,33 @@ class Predictor:
         self.model.eval()
         try:
             with torch.inference_mode():
-                for batch in batches([items[number] for number in full], self.batch_tokens):
-                    numbers = [full[item] for item in batch.items]
-                    found = self._found(batch.to(self.device).inputs, [examples[number] for number in numbers])
-                    for row, number in enumerate(numbers):
-                        answers[number] = self._as_answer(examples[number], found, row, items[number])
+                for group in self._groups(batches([items[number] for number in full], self.batch_tokens)):
+                    numbers = [full[item] for batch in group for item in batch.items]
+                    sources = [batch.to(self.device).inputs for batch in group]
+                    found = self._found(sources, [examples[number] for number in numbers])
+                    for batch, of_batch in zip(group, found, strict=True):
+                        for row, item in enumerate(batch.items):
+                            number = full[item]
+                            answers[number] = self._as_answer(examples[number], of_batch, row, items[number])
         finally:
             self.model.train(training)
         return [answer for answer in answers if answer is not None]
 
-    def _found(self, inputs: dict[str, torch.Tensor], examples: Sequence[Example]) -> dict[str, Answered]:
-        """For each column, the best answers as numbers, and their probabilities."""
+    def _groups(self, batches: Iterator[Batch]) -> Iterator[list[Batch]]:
+        """Batches that are answered together; where texts are written those of like length, since as the text of one
+        item ends, that of another begins in its place. The longest go first, so that the last to end are short."""
+        if not isinstance(self.answering, Writer):
+            yield from ([batch] for batch in batches)
+            return
+        for _, group in groupby(reversed(list(batches)), lambda batch: int(batch.inputs["lengths"].max()).bit_length()):
+            yield list(group)
+
+    def _found(self, sources: Sequence[Inputs], examples: Sequence[Example]) -> list[dict[str, Answered]]:
+        """For each batch, the best answers of each column as numbers, and their probabilities."""
         try:
-            return self.answering(inputs)
+            if isinstance(self.answering, Writer):
+                return list(self.answering.answers(sources, self.batch_tokens))
+            return [self.answering(inputs) for inputs in sources]
         except ShapeError as error:
             longest = max(examples, key=lambda example: len(example.words))
             raise ShapeError(f"{longest.place}: {error}") from None

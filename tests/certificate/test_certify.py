@@ -21,7 +21,7 @@ from regard.data.example import Example
 from regard.errors import DataError
 from regard.folder import load_tensors, save_model, save_tensors
 from regard.layers.block import BatchNorm, FeedForward
-from regard.layers.cache import AttentionCache, Cache
+from regard.layers.cache import Cache, Lineage
 from regard.layers.dropout import Dropout, dropout
 from regard.models.inputs import InputPart
 from regard.models.outputs import CrfHead, SoftmaxHead
@@ -156,26 +156,15 @@ def test_a_position_off_by_one_in_the_cache_is_found(monkeypatch):
 def test_a_cache_that_takes_the_wrong_beams_is_found(monkeypatch):
     """No layer errs by itself: the search does."""
     made, examples = text_predictor()
-    monkeypatch.setattr(AttentionCache, "select", lambda cache, rows: None)
-    monkeypatch.setattr(Cache, "select", lambda cache, rows: None)
-    monkeypatch.setattr("regard.models.generate._Steps.__call__", _of_all_rows)
+    select = Lineage.select
+    monkeypatch.setattr(Lineage, "select", lambda lineage, rows: select(lineage, _as_they_were(rows, lineage.beam)))
     found = certify(made, examples)
     assert failed(found) == {"cache": None}
     assert "in the search" in lines(found)["cache"].verdict
 
 
-def _of_all_rows(steps, tokens, rows, items):
-    """A step that lets go of items, and goes on from the wrong beams."""
-    if items is not None:
-        beams = torch.arange(len(tokens) // len(items))
-        kept = (items[:, None] * len(beams) + beams).flatten()
-        for block in steps.cache.blocks:
-            for cache, places in ((block.attention, kept), (block.cross_attention, items)):
-                cache.keys, cache.values = cache.keys[places], cache.values[places]
-        steps.memory, steps.lengths = steps.memory[items], steps.lengths[items]
-        steps.mask = steps.model.input.mask({"lengths": steps.lengths})
-    scores = steps.model.write(tokens[:, None], steps.memory, steps.mask, steps.cache)[steps.column][:, -1]
-    return scores.log_softmax(-1).index_fill(-1, steps.forbidden, -torch.inf)
+def _as_they_were(rows, beam):
+    return rows // beam * beam + torch.arange(len(rows)) % beam
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,11 @@ def batch_of(made, count=5):
     return collate([made.item(example) for example in written.given_to(made, count)], range(count))
 
 
-def steps_of(made, inputs):
-    """The model step by step, from no search; `Steps` itself answers in single precision."""
-    return _Steps(made.model, written.COLUMN, inputs, ())
+def steps_of(made, *sources, there=None, **given):
+    """The model step by step, from no search, in single precision; so many items are there at first."""
+    steps = _Steps(made.model, written.COLUMN, sources, (), **given)
+    steps.enter(torch.arange(len(sources[0]["lengths"]) * given.get("copies", 1) if there is None else there))
+    return steps
 
 
 def named(kind):
@@ -67,24 +69,58 @@ def test_rows_that_share_a_memory_are_as_if_each_had_its_own(kind):
     """And beams that change places, and items that leave."""
     made, beam = made_of(kind), 3
     inputs = batch_of(made, 4).inputs
-    shared, alone = steps_of(made, inputs), steps_of(made, inputs)
-    alone.memory, alone.lengths = (x.repeat_interleave(beam, 0) for x in (alone.memory, alone.lengths))
-    alone.mask = made.model.input.mask({"lengths": alone.lengths})
+    shared, alone = steps_of(made, inputs, beam=beam), steps_of(made, inputs, copies=beam)
     draw, symbols, items, rows = random.Random(1), made.writes.end, None, None
     left = 4
     for place in range(5):
         tokens = torch.tensor([draw.randrange(2, symbols) for _ in range(left * beam)])
         one = shared(tokens, rows, items)
-        if items is not None:  # each row's own memory goes with it
-            alone.lengths = alone.lengths.view(-1, beam)[items].flatten()
-            alone.mask = made.model.input.mask({"lengths": alone.lengths})
-            alone.memory = alone.memory.unflatten(0, (-1, beam))[items].flatten(0, 1)
-            alone.cache.select_memory((items[:, None] * beam + torch.arange(beam)).flatten())
-        assert_close(one, alone(tokens, rows, None))
+        # Each row's own memory goes with it.
+        each = None if items is None else (items[:, None] * beam + torch.arange(beam)).flatten()
+        assert_close(one, alone(tokens, rows, each))
         staying = [item for item in range(left) if not (place == 2 and item == 1)]
         rows = torch.tensor([item * beam + draw.randrange(beam) for item in staying for _ in range(beam)])
         items = torch.tensor(staying) if len(staying) < left else None
         left = len(staying)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("kind", KINDS, ids=named)
+@torch.inference_mode()
+def test_items_that_enter_later_are_as_if_they_had_been_there_alone(kind, beam):
+    """In the places of others, with shorter and longer sources; and beams that change places before and after."""
+    made = made_of(kind)
+    inputs = [batch_of(made, count).inputs for count in (4, 3)]
+    steps, order = steps_of(made, *inputs, there=3, beam=beam), [0, 1, 2]
+    told = {item: [] for item in range(7)}
+    draw, rows, waiting = random.Random(2), None, 3
+    for step in range(9):
+        tokens = [[draw.randrange(2, made.writes.end) for _ in range(beam)] for _ in order]
+        for item, some in zip(order, tokens, strict=True):
+            told[item].append((some, list(range(beam)) if rows is None else rows[order.index(item)]))
+        flat = (
+            None if rows is None else torch.tensor([place * beam + row for place, of in enumerate(rows) for row in of])
+        )
+        found = steps(torch.tensor(tokens).flatten(), flat, None).unflatten(0, (-1, beam))
+        for item, of_item in zip(order, found, strict=True):
+            assert_close(of_item, _alone(made, inputs, item, told[item], beam))
+        rows = [[draw.randrange(beam) for _ in range(beam)] for _ in order]
+        if step in (1, 3, 4):
+            place = draw.randrange(3)
+            order[place], rows[place], waiting = waiting, list(range(beam)), waiting + 1
+            steps.enter(torch.tensor([place]))
+    assert waiting == 6
+
+
+def _alone(made, sources, item, told, beam):
+    """The latest of what is told of an item, step by step, with nobody else there."""
+    count = len(sources[0]["lengths"])
+    source, number = (0, item) if item < count else (1, item - count)
+    example = written.given_to(made, (4, 3)[source])[number]
+    steps = steps_of(made, collate([made.item(example)], [0]).inputs, beam=beam)
+    for place, (tokens, rows) in enumerate(told):
+        found = steps(torch.tensor(tokens), None if place == 0 else torch.tensor(rows), None)
+    return found
 
 
 @torch.inference_mode()
@@ -93,13 +129,13 @@ def test_beams_that_change_places_take_what_they_remember_along():
     inputs = batch_of(made, 2).inputs
     first, second = torch.tensor([2, 3, 4, 5]), torch.tensor([5, 4, 3, 2])
     rows = torch.tensor([1, 1, 2, 2])
-    steps = steps_of(made, inputs)
+    steps = steps_of(made, inputs, beam=2)
     steps(first, None, None)
     moved = steps(second, rows, None)
-    steps = steps_of(made, inputs)
+    steps = steps_of(made, inputs, beam=2)
     steps(first[rows], None, None)
     assert_close(moved, steps(second, None, None))
-    steps = steps_of(made, inputs)
+    steps = steps_of(made, inputs, beam=2)
     steps(first, None, None)
     assert (moved - steps(second, None, None)).abs().max() > 1e-3
 
@@ -263,10 +299,16 @@ FAULTS = {
     "what is remembered stays when beams change places": (
         Cache,
         "select",
-        lambda self, rows: _select(self, torch.arange(len(rows)) % len(self.blocks[0].attention.keys)),
+        lambda self, rows: _select(
+            self, rows // self.lineage.beam * self.lineage.beam + _place(rows, self.lineage.beam)
+        ),
     ),
 }
 _select = Cache.select
+
+
+def _place(rows, beam):
+    return torch.arange(len(rows)) % beam
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -116,7 +116,8 @@ def test_what_a_step_looked_at_is_what_the_whole_text_looks_at():
     inputs = collate([made.item(example) for example in examples], range(4)).inputs
     pieces = inputs["written"][:, 1:].tolist()
     whole = looked_at(made.model, inputs, list(enumerate(pieces)), made.writes.start)
-    with torch.inference_mode(), _Steps(made.model, written.COLUMN, inputs, (), watched=True) as steps:
+    with torch.inference_mode(), _Steps(made.model, written.COLUMN, [inputs], (), watched=True) as steps:
+        steps.enter(torch.arange(4))
         for place in range(len(pieces[0])):
             steps(inputs["written"][:, place], None, None)
             looked = steps.looked()

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.chunked import chunked, chunked_pays, refuse_chunked
-from regard.attention.fused import fused, refuse_fused
+from regard.attention.fused import fused, fused_pays, refuse_fused
 from regard.attention.mask import Mask
 from regard.attention.normalizer import NORMALIZERS, Normalizer
 from regard.attention.plain import plain, refuse_tiled, scored, tiled
@@ -159,7 +159,7 @@ class Path:
 # In the order of preference: the first that can be taken and pays is taken.
 PATHS: dict[str, Path] = {
     "windowed": Path(windowed, refuse_windowed, windowed_pays),
-    "fused": Path(fused, refuse_fused),
+    "fused": Path(fused, refuse_fused, fused_pays),
     "chunked": Path(chunked, refuse_chunked, chunked_pays),
     "tiled": Path(tiled, refuse_tiled),
     "plain": Path(plain),

@@ -30,6 +30,17 @@ def fused(question: Question) -> Tensor:
     )
 
 
+# PyTorch's kernel on a CPU is made for blocks of queries; for so few among many keys the plain path takes less time
+# (bench/decoding.py).
+_FEW = 8
+
+
+def fused_pays(question: Question) -> bool:
+    """Whether it is better than writing the weights down."""
+    _, _, queries, keys = question.scores_shape
+    return not (queries < keys and queries <= _FEW and question.queries.device.type == "cpu")
+
+
 def refuse_fused(question: Question) -> str | None:
     if question.watch is not None:
         return "somebody watches the weights, and it never writes them down"

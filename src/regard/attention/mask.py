@@ -159,6 +159,8 @@ class Mask:
                     f"the mask is for {tuple(self.table.shape[-2:])} (queries, keys), but there are {(queries, keys)}"
                 )
             shapes.append(tuple(self.table.shape))
+        if len(shapes) < 2:  # as at each step of decoding, where the general way would take as long as attention
+            return torch.Size(*shapes)
         try:
             return torch.broadcast_shapes(*shapes)
         except RuntimeError:

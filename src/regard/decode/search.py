@@ -100,6 +100,8 @@ def search(
     required: Required | None = None,
     looked: Callable[[], Tensor] | None = None,
     draw: Draw | None = None,
+    enter: Callable[[Tensor], None] | None = None,
+    at_once: int | None = None,
 ) -> list[list[Hypothesis]]:
     """The best texts for each item, best first.
 
@@ -114,8 +116,10 @@ def search(
     looked:   gives (rows, time), how much the latest call of `step` looked at each element of the source; wanted where
               the ranking has a coverage_penalty
     draw:     symbols are drawn instead of searched for; the beam is 1
+    enter:    is told, between two calls of `step`, in which places of the last call's items the next ones begin
+    at_once:  how many items are there at a time; the others wait until one is done, whose place they take
     """
-    run = _Search(limits, start, end, beam, ranking, count, filters, required, looked, draw)
+    run = _Search(limits, start, end, beam, ranking, count, filters, required, looked, draw, enter, at_once)
     rows: Tensor | None = None
     items: Tensor | None = None
     while len(run.items):
@@ -145,10 +149,12 @@ class Draw:
 
 
 class _Search:
-    """The beams of all items that are not done.
+    """The beams of all items that are being written.
 
     items:   (items,), their numbers
-    written: (items, beam, length), what was written, the beginning sign first
+    lengths: (items,), how many symbols were written of each
+    written: (items, beam, longest + 1), what was written, the beginning sign first and the latest last; what stands
+             before the beginning of those that entered later means nothing
     totals:  (items, beam), log-probabilities; -inf where a beam is not used
     covered: (items, beam, time), how much was looked at each element of the source; None where that does not count
     found:   for every item its whole texts
@@ -167,28 +173,35 @@ class _Search:
         required: Required | None,
         looked: Callable[[], Tensor] | None,
         draw: Draw | None,
+        enter: Callable[[Tensor], None] | None = None,
+        at_once: int | None = None,
     ) -> None:
         assert draw is None or beam == 1
         self.limits = torch.tensor(limits, dtype=torch.long)
-        self.end, self.beam, self.ranking, self.count = end, beam, ranking, max(1, count)
+        self.start, self.end, self.beam, self.ranking, self.count = start, end, beam, ranking, max(1, count)
         self.filters, self.required, self.looked, self.draw = filters, required, looked, draw
-        self.items = torch.arange(len(limits))
-        self.written = torch.full((len(limits), beam, 1), start)
-        self.totals = torch.full((len(limits), beam), -torch.inf)
-        self.totals[:, 0] = 0.0  # all beams begin alike: the first stands for them
+        self.enter = enter
+        self.items = torch.arange(len(limits) if enter is None or at_once is None else min(at_once, len(limits)))
+        self.waiting = len(self.items)  # the number of the first that is not there yet
+        self.lengths = torch.zeros_like(self.items)
+        self.written = torch.full((len(self.items), beam, 1), start)
+        self.totals = self._beginning(len(self.items))
         self.covered: Tensor | None = None
         self.found: list[list[Hypothesis]] = [[] for _ in limits]
         self.begun: tuple[Tensor, Tensor, Tensor | None] = (self.written, self.totals, None)
+        if enter is not None and len(self.items):
+            enter(torch.arange(len(self.items)))
+
+    def _beginning(self, items: int) -> Tensor:
+        """(items, beam): all beams begin alike, so the first stands for them."""
+        totals = torch.full((items, self.beam), -torch.inf)
+        totals[:, 0] = 0.0
+        return totals
 
     @property
     def tokens(self) -> Tensor:
         """(items * beam,), the latest symbol of each beam."""
         return self.written[:, :, -1].flatten()
-
-    @property
-    def length(self) -> int:
-        """How many symbols were written."""
-        return self.written.shape[2] - 1
 
     def advance(self, scores: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """One symbol more: (which rows the new ones go on from, which items are left)."""
@@ -199,14 +212,46 @@ class _Search:
         self.begun = self.written, self.totals, before
         self.covered = seen
         origins = self._open_on(origins, tokens, totals, ended)
-        left = self._left(ended)
+        left = self._refilled(self._left(ended))
         # (items, beam) -> (rows,): a row's number in the last call
         rows = (origins + self.beam * torch.arange(len(origins))[:, None])[left].flatten()
-        same = self.beam == 1 and bool(left.all())
-        items = None if bool(left.all()) else left.nonzero()[:, 0]
-        self.items, self.written, self.totals = self.items[left], self.written[left], self.totals[left]
+        if bool(left.all()):
+            return None if self.beam == 1 else rows, None
+        self._keep(left)
+        return rows, left.nonzero()[:, 0]
+
+    def _keep(self, left: Tensor) -> None:
+        """Let go of the items that are done."""
+        self.items, self.lengths, self.totals = self.items[left], self.lengths[left], self.totals[left]
+        self.written = self.written[left]
         self.covered = None if self.covered is None else self.covered[left]
-        return None if same else rows, items
+
+    def _refilled(self, left: Tensor) -> Tensor:
+        """Those that wait take the places of those that are done; (items,), where there is still one."""
+        places = (~left).nonzero()[: len(self.limits) - self.waiting, 0]
+        if not len(places) or self.enter is None:
+            return left
+        self.items[places] = torch.arange(self.waiting, self.waiting + len(places))
+        self.waiting += len(places)
+        self.lengths[places] = 0
+        self.written[places] = self.start
+        self.totals[places] = self._beginning(len(places))
+        self.written = self.written[:, :, -1 - int(self.lengths.max()) :]
+        self.enter(places)
+        return left.index_fill(0, places, True)
+
+    def _of_each_length(self, rows: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        """What a function says of rows, asked for all of a length at once.
+
+        rows: (which rows, (rows, length) what was written of them) -> (rows, …)
+        """
+        lengths = self.lengths.repeat_interleave(self.beam)
+        written = self.written.flatten(0, 1)
+        parts = [(lengths == length).nonzero()[:, 0] for length in self.lengths.unique().tolist()]
+        told = [rows(part, written[part, written.shape[1] - int(lengths[part[0]]) :]) for part in parts]
+        if len(parts) == 1:
+            return told[0]
+        return torch.cat(told)[torch.cat(parts).argsort()]
 
     def _seen(self) -> Tensor | None:
         """(items, beam, time): what was looked at before, and for the symbol that comes now."""
@@ -214,33 +259,39 @@ class _Search:
             return None
         assert self.looked is not None, "a coverage_penalty needs to know what was looked at"
         now = self.looked().cpu().unflatten(0, (-1, self.beam))
-        return now if self.covered is None else self.covered + now
+        if self.covered is None:
+            return now
+        # Those that begin anew have looked at nothing; sources may have become longer or shorter, and of what is not
+        # there nothing is missed.
+        before = torch.where((self.lengths > 0)[:, None, None], self.covered, torch.zeros(()))
+        more = now.shape[2] - before.shape[2]
+        return now + (torch.nn.functional.pad(before, (0, more)) if more > 0 else before[:, :, : now.shape[2]])
 
     def _filtered(self, scores: Tensor) -> Tensor:
         """(rows, vocabulary): what may be written of it."""
         scores = scores.cpu()
         if not self.filters:
             return scores
-        room = (self.limits[self.items] - self.length).repeat_interleave(self.beam)
-        return through(self.filters, scores, self.written.flatten(0, 1)[:, 1:], room)
+        room = (self.limits[self.items] - self.lengths).repeat_interleave(self.beam)
+        return self._of_each_length(lambda rows, written: through(self.filters, scores[rows], written, room[rows]))
 
     def _candidates(self, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The best continuations of each item, twice as many as beams, so that enough are left if all beams end:
         the beam each goes on from, its symbol, its log-probability, each (items, 2 * beam)."""
         if self.draw is not None:
             return self._drawn(scores)
-        together = (self.totals.flatten()[:, None] + scores).view(len(self.items), -1)
         if self.required is None:
-            totals, places = together.topk(min(2 * self.beam, together.shape[1]))
+            totals, places = best_sums(self.totals, scores.view(*self.totals.shape, -1), 2 * self.beam)
         else:
-            totals, places = self._side_by_side(together)
+            totals, places = self._side_by_side((self.totals.flatten()[:, None] + scores).view(len(self.items), -1))
         return places // scores.shape[-1], places % scores.shape[-1], totals
 
     def _side_by_side(self, together: Tensor) -> tuple[Tensor, Tensor]:
         """The best of those that need nothing more, the best of those that need one symbol more, and so on; then the
         second of each. together: (items, beam * vocabulary)"""
         assert self.required is not None
-        need = self.required.need(self.written.flatten(0, 1)[:, 1:]).view(len(together), -1)
+        required = self.required
+        need = self._of_each_length(lambda rows, written: required.need(written)).view(len(together), -1)
         kept = []
         for bank in need[together > -torch.inf].unique().tolist():
             best = together.masked_fill(need != bank, -torch.inf).topk(min(2 * self.beam, together.shape[1]))
@@ -255,16 +306,20 @@ class _Search:
     def _drawn(self, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One symbol for each item, drawn."""
         assert self.draw is not None
-        tokens = self.draw.sampling.draw(scores, self.draw.chances[self.items, self.length])[:, None]
+        tokens = self.draw.sampling.draw(scores, self.draw.chances[self.items, self.lengths])[:, None]
         return torch.zeros_like(tokens), tokens, self.totals + scores.gather(1, tokens)
 
     def _collect(self, origins: Tensor, totals: Tensor, ended: Tensor, seen: Tensor | None) -> None:
         """Keep the texts that end here among the best."""
         for row, place in ended[:, : self.beam].nonzero().tolist():
-            item, origin = int(self.items[row]), origins[row, place]
-            tokens = self.written[row, origin, 1:].tolist()
+            item, origin, length = int(self.items[row]), origins[row, place], int(self.lengths[row])
+            tokens = self._symbols(self.written[row, origin], length)
             looked = None if seen is None else seen[row, origin]
-            self.found[item].append(self._hypothesis(tokens, float(totals[row, place]), self.length + 1, looked))
+            self.found[item].append(self._hypothesis(tokens, float(totals[row, place]), length + 1, looked))
+
+    @staticmethod
+    def _symbols(written: Tensor, length: int) -> list[int]:
+        return written[len(written) - length :].tolist()
 
     def _open_on(self, origins: Tensor, tokens: Tensor, totals: Tensor, ended: Tensor) -> Tensor:
         """Go on with the best that did not end; gives the beam that each comes from."""
@@ -279,18 +334,19 @@ class _Search:
         self.totals = totals
         before = self.written.gather(1, origins[:, :, None].expand(-1, -1, self.written.shape[2]))
         self.written = torch.cat((before, tokens[:, :, None]), 2)
+        self.lengths = self.lengths + 1
         if self.covered is not None:
             self.covered = self.covered.gather(1, origins[:, :, None].expand(-1, -1, self.covered.shape[2]))
         return origins
 
     def _left(self, ended: Tensor) -> Tensor:
         """(items,), which are not done. Those at their longest length are cut if nothing whole was found."""
-        limits = self.limits[self.items].tolist()
+        limits, lengths = self.limits[self.items].tolist(), self.lengths.tolist()
         most = self.totals.amax(1).tolist()
         best_ended = ended[:, 0].tolist()
         left = []
         for row, item in enumerate(self.items.tolist()):
-            full = self.length >= limits[row]
+            full = lengths[row] >= limits[row]
             if full and not self.found[item]:
                 self._cut(row, item)
             bound = self.ranking.bound(most[row], limits[row])
@@ -302,15 +358,17 @@ class _Search:
         """The best beginning stands for the text; it leaves out the latest symbol, in whose place its end would be."""
         written, totals, covered = self.begun
         place = int(totals[row].argmax())
-        tokens, total = written[row, place, 1:].tolist(), float(totals[row, place])
+        tokens, total = self._symbols(written[row, place], int(self.lengths[row]) - 1), float(totals[row, place])
         if total > -torch.inf:
             looked = None if covered is None else covered[row, place]
             self.found[item].append(self._hypothesis(tokens, total, max(1, len(tokens)), looked, cut=True))
 
     def _settled(self, item: int, bound: float) -> bool:
         """Whether as many texts as wanted were found, and nothing open can become better than the last of them."""
-        scores = sorted((found.score for found in self.found[item]), reverse=True)[: self.count]
-        return bound == -torch.inf or (len(scores) == self.count and scores[-1] >= bound)
+        found = self.found[item]
+        if bound == -torch.inf or len(found) < self.count:
+            return bound == -torch.inf
+        return sorted([one.score for one in found], reverse=True)[self.count - 1] >= bound
 
     def _hypothesis(
         self, tokens: Sequence[int], total: float, length: int, looked: Tensor | None = None, cut: bool = False
@@ -320,3 +378,34 @@ class _Search:
     def best(self, item: int) -> list[Hypothesis]:
         """What was found for an item, the best first."""
         return sorted(self.found[item], key=lambda found: -found.score)[: self.count]
+
+
+# Below so many symbols nothing is gained by looking at blocks.
+_MANY, _BLOCK = 512, 64
+
+
+def best_sums(totals: Tensor, scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The best of totals + scores for each item: their values and places, (items, count), best first.
+
+    Of each block of scores the best is looked for first, and then only inside of the best blocks: whatever is among the
+    best of all is in a block that is among the best. The sums themselves are never written down.
+
+    totals: (items, beam); scores: (items, beam, symbols); a place is beam number * symbols + symbol
+    """
+    symbols = scores.shape[2]
+    blocks = symbols // _BLOCK
+    if symbols < _MANY or count > blocks:
+        return (totals[:, :, None] + scores).flatten(1).topk(min(count, totals.shape[1] * symbols))
+    # (items, beam, blocks, _BLOCK); what is left over when blocks are full is looked at by itself
+    whole = scores[:, :, : blocks * _BLOCK].unflatten(2, (blocks, _BLOCK))
+    rest = scores[:, :, blocks * _BLOCK :]
+    chosen = (totals[:, :, None] + whole.amax(3)).flatten(1).topk(count).indices
+    beams, numbers = chosen // blocks, chosen % blocks
+    items = torch.arange(len(totals))[:, None]
+    inside = totals[items, beams][:, :, None] + whole[items, beams, numbers]
+    places = (beams * symbols + numbers * _BLOCK)[:, :, None] + torch.arange(_BLOCK)
+    left_over = torch.arange(totals.shape[1])[:, None] * symbols + torch.arange(blocks * _BLOCK, symbols)
+    sums = torch.cat((inside.flatten(1), (totals[:, :, None] + rest).flatten(1)), 1)
+    places = torch.cat((places.flatten(1), left_over.flatten().expand(len(totals), -1)), 1)
+    best = sums.topk(count)
+    return best.values, places.gather(1, best.indices)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.attention.mask import Mask
 from regard.attention.position import NOWHERE, Position
 from regard.errors import choose
-from regard.layers.cache import BlockCache
+from regard.layers.cache import BlockCache, Lineage
 from regard.layers.dropout import Dropout
 from regard.layers.look_back import LookBack
 from regard.layers.multihead import MultiHeadAttention
@@ -234,9 +234,9 @@ class LookBackBlock(nn.Module):
         self.around_feed_forward = around_feed_forward
         self.feed_forward = feed_forward
 
-    def cache(self) -> BlockCache:
+    def cache(self, lineage: Lineage) -> BlockCache:
         """An empty cache for decoding step by step."""
-        return BlockCache(self.attention.cache())
+        return BlockCache(self.attention.cache(lineage))
 
     def forward(
         self,
@@ -289,9 +289,9 @@ class DecoderBlock(nn.Module):
         self.around_feed_forward = around_feed_forward
         self.feed_forward = feed_forward
 
-    def cache(self) -> BlockCache:
+    def cache(self, lineage: Lineage) -> BlockCache:
         """Empty caches for decoding step by step."""
-        return BlockCache(self.attention.cache())
+        return BlockCache(self.attention.cache(lineage))
 
     def forward(
         self,

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from regard.attention.mask import Mask
 from regard.attention.position import NOWHERE, Position
 from regard.errors import ShapeError
-from regard.layers.cache import StateCache
+from regard.layers.cache import Lineage, StateCache
 from regard.layers.convolution import Convolution
 from regard.layers.padding import refuse_all_but_padding, side_by_side
 from regard.layers.recurrent import Recurrence
@@ -26,8 +26,8 @@ class LookBack(nn.Module):
             raise ShapeError("a decoder looks back only; use a causal convolution, or a recurrence of one direction")
         self.part = part
 
-    def cache(self) -> StateCache:
-        """An empty cache for decoding step by step."""
+    def cache(self, lineage: Lineage | None = None) -> StateCache:
+        """An empty cache for decoding step by step; each row has a state of its own, whoever's past it is."""
         return StateCache()
 
     def forward(

@@ -14,7 +14,7 @@ from regard.attention.normalizer import Normalizer, Softmax
 from regard.attention.position import NOWHERE, Position
 from regard.attention.score import ScaledDot, Score
 from regard.errors import ShapeError
-from regard.layers.cache import AttentionCache
+from regard.layers.cache import AttentionCache, Lineage, MemoryCache
 from regard.layers.watch import WatchedPoint
 
 
@@ -90,9 +90,9 @@ class MultiHeadAttention(nn.Module):
                 nn.init.xavier_uniform_(projection.weight)
                 nn.init.zeros_(projection.bias)
 
-    def cache(self) -> AttentionCache:
+    def cache(self, lineage: Lineage | None = None) -> AttentionCache:
         """An empty cache for decoding step by step."""
-        return AttentionCache()
+        return AttentionCache(lineage)
 
     def forward(
         self,
@@ -103,7 +103,7 @@ class MultiHeadAttention(nn.Module):
         mask: Mask | None = None,
         position: Position = NOWHERE,
         positions: Tensor | None = None,
-        cache: AttentionCache | None = None,
+        cache: AttentionCache | MemoryCache | None = None,
     ) -> Tensor:
         """Attend to the memory, or to oneself where there is none.
 
@@ -119,17 +119,19 @@ class MultiHeadAttention(nn.Module):
         """
         queries = self.query_norm(_split(self.query(x), self.heads))
         if memory is None:
-            keys, values = self._project(x, content)
+            keys, values = self.project(x, content)
             where = _in_order(x) if positions is None else positions
             queries = position.rotate(queries, where)
             keys = position.rotate(keys, where)
             key_positions = positions
-            if cache is not None:
+            if isinstance(cache, AttentionCache):
                 keys, values, key_positions = cache.extend(keys, values, where)
-                positions = where
+                queries, mask = _beside(queries, len(keys)), cache.sight & mask
+                # Beams stand beside each other, where the row of each would stand.
+                positions = where.view(-1, queries.shape[2]) if len(where) > 1 else where.expand(1, queries.shape[2])
         else:
-            project = partial(self._project, memory, content)
-            keys, values = project() if cache is None else cache.keep(project)
+            project = partial(self.project, memory, content)
+            keys, values = cache.keep(project) if isinstance(cache, MemoryCache) else project()
             position, positions, key_positions = NOWHERE, None, None
             queries = _beside(queries, len(keys))
         output = attend(
@@ -151,7 +153,8 @@ class MultiHeadAttention(nn.Module):
         joined = output.transpose(1, 2).flatten(2)
         return self.output(joined.reshape(*x.shape[:2], joined.shape[-1]))
 
-    def _project(self, memory: Tensor, content: Tensor | None) -> tuple[Tensor, Tensor]:
+    def project(self, memory: Tensor, content: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The keys and values of a memory: (batch, key_heads, keys, head_width) and (…, value_width)."""
         values = self.value(memory if content is None else content)
         return self.key_norm(_split(self.key(memory), self.key_heads)), _split(values, self.key_heads)
 

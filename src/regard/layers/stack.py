@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.attention.mask import Mask
 from regard.attention.position import Position
 from regard.layers.block import DecoderBlock, NoNorm
-from regard.layers.cache import Cache
+from regard.layers.cache import Cache, Lineage
 from regard.layers.dropout import Dropout
 
 
@@ -88,9 +88,18 @@ class Decoder(Stack):
     Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1. Its blocks are `DecoderBlock`s.
     """
 
-    def cache(self) -> Cache:
-        """An empty cache for decoding step by step."""
-        return Cache(block.cache() for block in cast(Iterable[DecoderBlock], self.blocks))
+    def cache(self, beam: int = 1) -> Cache:
+        """An empty cache for decoding step by step, so many beams of each item."""
+        lineage = Lineage(beam)
+        return Cache([block.cache(lineage) for block in self._blocks], lineage)
+
+    def remember(self, memory: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Each block's keys and values of a memory, as its attention to it makes them."""
+        return [block.cross_attention.project(memory) for block in self._blocks]
+
+    @property
+    def _blocks(self) -> Iterable[DecoderBlock]:
+        return cast(Iterable[DecoderBlock], self.blocks)
 
     def forward(
         self,
@@ -111,8 +120,9 @@ class Decoder(Stack):
         memory_mask: padding of the memory
         real:        (batch, length), which elements are no padding; what the mask says where not given
         """
-        start = 0 if cache is None else cache.length
-        positions = torch.arange(start, start + x.shape[1], device=x.device)[None]
+        positions = torch.arange(x.shape[1], device=x.device)[None] if cache is None else cache.begin(x)
+        # What comes alone has nothing ahead of it.
+        sight = mask if cache is not None and x.shape[1] == 1 else Mask.causal() & mask
         if real is None and mask is not None and cache is None:
             real = mask.real_positions(x.shape[1])
         for index, block in enumerate(self.blocks):
@@ -120,7 +130,7 @@ class Decoder(Stack):
             x = block(
                 x,
                 memory,
-                mask=Mask.causal() & mask,
+                mask=sight,
                 memory_mask=memory_mask,
                 position=position,
                 positions=None if cache is None else positions,
@@ -128,5 +138,5 @@ class Decoder(Stack):
                 cache=None if cache is None else cache.blocks[index],
             )
         if cache is not None:
-            cache.length += x.shape[1]
+            cache.advance(x.shape[1])
         return self.norm(x, real)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import torch
 from torch import Tensor
 
+from regard.attention.mask import Mask
 from regard.decode.filter import Filter, Required
 from regard.decode.sample import Sampling
 from regard.decode.search import Draw, Hypothesis, Ranking, follow, search
+from regard.layers.cache import joined
 from regard.layers.watch import Watch, watching
 from regard.models.answering import Answered
 from regard.models.inputs import Inputs
@@ -36,6 +39,7 @@ class Writer:
     filters:    what may be written; required is one of them, where something must be
     sampling:   texts are drawn instead of searched for
     count:      how many texts are wanted of each item
+    at_once:    how many items are written side by side; the others wait until one is done
     looking:    whether to tell what each piece looked at in the source, in this layer (counted from 1; 0 is the last)
     """
 
@@ -53,17 +57,24 @@ class Writer:
     required: Required | None = None
     sampling: Sampling | None = None
     count: int = 1
+    at_once: int = 64
     looking: int | None = None
 
     def __call__(self, inputs: Inputs) -> dict[str, Answered]:
         """The best texts for each item."""
-        texts = self.search(inputs, self.count)
-        return {
-            self.column: Answered(
-                texts=texts,
-                looked=None if self.looking is None else self._looked(inputs, texts),
-            )
-        }
+        (found,) = self.answers([inputs])
+        return found
+
+    def answers(self, sources: Sequence[Inputs], room: int | None = None) -> Iterator[dict[str, Answered]]:
+        """The best texts for each item of each batch.
+
+        room: items that are written side by side, times the longest source, is at most this; no matter where not given
+        """
+        texts = iter(self._written(sources, self.count, room))
+        for inputs in sources:
+            found = list(islice(texts, len(inputs["lengths"])))
+            looked = None if self.looking is None else self._looked(inputs, found)
+            yield {self.column: Answered(texts=found, looked=looked)}
 
     def _looked(self, inputs: Inputs, texts: Sequence[Sequence[Hypothesis]]) -> list[list[Tensor]]:
         each = [(item, one.tokens) for item, found in enumerate(texts) for one in found]
@@ -80,36 +91,48 @@ class Writer:
 
     def search(self, inputs: Inputs, count: int = 1) -> list[list[Hypothesis]]:
         """So many of the best texts for each item, best first; at least one, be it that nothing can be written."""
-        texts = self._searched(inputs, count) if self.sampling is None else self._drawn(inputs, count, self.sampling)
-        return [found or [NOTHING] for found in texts]
+        return self._written([inputs], count)
 
-    def _searched(self, inputs: Inputs, count: int) -> list[list[Hypothesis]]:
-        with self._steps(inputs) as steps:
+    def _written(self, sources: Sequence[Inputs], count: int, room: int | None = None) -> list[list[Hypothesis]]:
+        longest = max(int(inputs["lengths"].max()) for inputs in sources)
+        at_once = self.at_once if room is None else max(1, min(self.at_once, room // longest))
+        texts = self._drawn if self.sampling is not None else self._searched
+        return [found or [NOTHING] for found in texts(sources, count, at_once)]
+
+    def _searched(self, sources: Sequence[Inputs], count: int, at_once: int) -> list[list[Hypothesis]]:
+        beam = max(self.beam, count, 0 if self.required is None else self.required.most + 1)
+        with self._steps(sources, beam=beam) as steps:
             return search(
                 steps,
-                self.limits(inputs),
+                [limit for inputs in sources for limit in self.limits(inputs)],
                 start=self.start,
                 end=self.end,
-                beam=max(self.beam, count, 0 if self.required is None else self.required.most + 1),
+                beam=beam,
                 ranking=self.ranking,
                 count=count,
                 filters=self.filters,
                 required=self.required,
                 looked=steps.looked,
+                enter=steps.enter,
+                at_once=at_once,
             )
 
-    def _drawn(self, inputs: Inputs, count: int, sampling: Sampling) -> list[list[Hypothesis]]:
+    def _drawn(self, sources: Sequence[Inputs], count: int, at_once: int) -> list[list[Hypothesis]]:
         """So many texts are drawn for each item; those that come twice are one."""
-        limits = [limit for limit in self.limits(inputs) for _ in range(count)]
-        chances = [sampling.chances(item, max(limits), draw) for item in self._items(inputs) for draw in range(count)]
-        with self._steps(inputs, count) as steps:
+        assert self.sampling is not None
+        limits = [limit for inputs in sources for limit in self.limits(inputs) for _ in range(count)]
+        items = [item for inputs in sources for item in self._items(inputs)]
+        chances = [self.sampling.chances(item, max(limits), draw) for item in items for draw in range(count)]
+        with self._steps(sources, copies=count) as steps:
             found = search(
                 steps,
                 limits,
                 start=self.start,
                 end=self.end,
                 filters=self.filters,
-                draw=Draw(sampling, torch.stack(chances)),
+                draw=Draw(self.sampling, torch.stack(chances)),
+                enter=steps.enter,
+                at_once=at_once,
             )
         drawn = [[one for of_draw in found[at : at + count] for one in of_draw] for at in range(0, len(found), count)]
         distinct = [list({one.tokens: one for one in of_item}.values()) for of_item in drawn]
@@ -127,13 +150,23 @@ class Writer:
         if self.sampling is not None:
             (item,) = self._items(inputs)
             draw = Draw(self.sampling, self.sampling.chances(item, limit)[None])
-        with self._steps(inputs) as steps:
+        with self._steps([inputs]) as steps:
+            steps.enter(torch.arange(1))
             yield from follow(steps, limit, start=self.start, end=self.end, filters=self.filters, draw=draw)
 
-    def _steps(self, inputs: Inputs, copies: int = 1) -> _Steps:
+    def _steps(self, sources: Sequence[Inputs], *, beam: int = 1, copies: int = 1) -> _Steps:
         watched = bool(self.ranking.coverage_penalty) and self.sampling is None
-        told = self._items(inputs) if isinstance(self.model, DecoderModel) else None
-        return _Steps(self.model, self.column, inputs, self.forbidden, copies=copies, watched=watched, told=told)
+        told = [item for inputs in sources for item in self._items(inputs) for _ in range(copies)]
+        return _Steps(
+            self.model,
+            self.column,
+            sources,
+            self.forbidden,
+            beam=beam,
+            copies=copies,
+            watched=watched,
+            told=told if isinstance(self.model, DecoderModel) else (),
+        )
 
     def limits(self, inputs: Inputs) -> list[int]:
         """How many symbols each text may have, its end included; no more than the decoder has positions for."""
@@ -157,8 +190,10 @@ NOTHING = Hypothesis((), -math.inf, -math.inf, cut=True)
 
 
 class _Steps(ExitStack):
-    """One batch being written: what was read, and what the decoder remembers.
+    """Texts that are being written: what was read for each, and what the decoder remembers.
 
+    sources: what is read, in batches, in the order in which items are to enter
+    beam:    how many rows an item has
     copies:  how many texts are written of each item, each as if it were an item of its own
     watched: whether what is looked at in the source can be asked for, while this is open
     told:    for each item how its texts begin, where that is given: nothing else is possible there
@@ -168,56 +203,75 @@ class _Steps(ExitStack):
         self,
         model: WritingModel,
         column: str,
-        inputs: Inputs,
+        sources: Iterable[Inputs],
         forbidden: Sequence[int],
         *,
+        beam: int = 1,
         copies: int = 1,
         watched: bool = False,
-        told: Sequence[Sequence[int]] | None = None,
+        told: Iterable[Sequence[int]] = (),
     ) -> None:
         super().__init__()
         self.model = model
         self.column = column
-        self.lengths = inputs["lengths"].repeat_interleave(copies, 0)
-        memory, _ = model.read(inputs)
-        self.memory = memory.repeat_interleave(copies, 0)
-        self.mask = model.mask(self.lengths)
-        self.told = [] if told is None else [list(one) for one in told for _ in range(copies)]
-        self.cache = model.decoder.cache()
-        self.forbidden = torch.tensor(forbidden, dtype=torch.long, device=self.memory.device)
+        self.waiting = _Waiting(model, sources, copies)
+        self.cache = model.decoder.cache(beam)
+        self.device = next(model.parameters()).device
+        self.forbidden = torch.tensor(forbidden, dtype=torch.long, device=self.device)
+        self.lengths = torch.zeros(0, dtype=torch.long, device=self.device)
+        self.mask = Mask()
+        self.told: list[Sequence[int]] = []
+        self.to_be_told = iter(told)
+        # What was read is in the cache, as keys and values.
+        self.memory = torch.empty(0, device=self.device)
         self.watch: Watch | None = None
         if watched:
             assert isinstance(model, EncoderDecoderModel)
             self.watch = self.enter_context(watching(cross_attention(model).weights))
 
+    def enter(self, places: Tensor) -> None:
+        """The next items that wait take these places, or are the first."""
+        lengths, memory = self.waiting.take(len(places))
+        places = places.to(self.device)
+        self.lengths = lengths if not len(self.lengths) else self.lengths.index_copy(0, places, lengths)
+        self.cache.enter(places, len(self.lengths), memory, int(self.lengths.max()))
+        self.mask = self.model.mask(self.lengths)
+        self._tell(places.tolist())
+
+    def _tell(self, places: Sequence[int]) -> None:
+        """What those that enter are told."""
+        new = dict(zip(places, islice(self.to_be_told, len(places)), strict=False))
+        if new:
+            self.told = [new[place] if place in new else self.told[place] for place in range(len(self.lengths))]
+
     def __call__(self, tokens: Tensor, rows: Tensor | None, items: Tensor | None) -> Tensor:
         """(rows, pieces): log-probabilities of the next piece."""
-        device = self.memory.device
         if rows is not None:
-            self.cache.select(rows.to(device))
+            self.cache.select(rows.to(self.device))
         if items is not None:
-            items = items.to(device)
+            items = items.to(self.device)
             self.cache.select_memory(items)
-            self.memory, self.lengths = self.memory[items], self.lengths[items]
+            self.lengths = self.lengths[items]
             self.mask = self.model.mask(self.lengths)
             self.told = [self.told[item] for item in items.tolist()] if self.told else []
-        written = self.cache.length
-        scores = self.model.write(tokens.to(device)[:, None], self.memory, self.mask, self.cache)[self.column][:, -1]
+        written = self.cache.written(len(self.lengths))
+        tokens = tokens.to(self.device)[:, None]
+        scores = self.model.write(tokens, self.memory, self.mask, self.cache)[self.column][:, -1].float()
         # What is forbidden keeps its share of the probability, so that a text's score is that of the model itself.
-        found = scores.float().log_softmax(-1).index_fill(-1, self.forbidden, -torch.inf)
+        found = torch.log_softmax(scores, -1, out=scores).index_fill_(-1, self.forbidden, -torch.inf)
         return self._as_told(found, written) if self.told else found
 
-    def _as_told(self, scores: Tensor, written: int) -> Tensor:
+    def _as_told(self, scores: Tensor, written: Sequence[int]) -> Tensor:
         """The scores where a text's given beginning leaves no choice.
 
-        scores: (rows, pieces), rows of one item follow one another; written: how many pieces there are already
+        scores: (rows, pieces), rows of one item follow one another; written: how many pieces each item has already
         """
         each = len(scores) // len(self.told)
-        for item, beginning in enumerate(self.told):
-            if written < len(beginning):
+        for item, (beginning, there) in enumerate(zip(self.told, written, strict=True)):
+            if there < len(beginning):
                 rows = slice(item * each, (item + 1) * each)
                 scores[rows] = -torch.inf
-                scores[rows, beginning[written]] = 0.0
+                scores[rows, beginning[there]] = 0.0
         return scores
 
     def looked(self) -> Tensor:
@@ -229,3 +283,44 @@ class _Steps(ExitStack):
         lengths = self.lengths.repeat_interleave(len(weights) // len(self.lengths), 0)
         padding = torch.arange(weights.shape[1], device=weights.device) >= lengths[:, None]
         return weights.masked_fill(padding, 1.0)
+
+
+class _Waiting:
+    """Items that are not being written yet: each batch of sources is encoded once, when the first of it is asked for.
+
+    lengths: (items,), of the latest batch
+    memory:  for each block of the decoder the keys and values that it makes of this batch
+    taken:   how many of it are being written already
+    """
+
+    def __init__(self, model: WritingModel, sources: Iterable[Inputs], copies: int) -> None:
+        self.model, self.sources, self.copies = model, iter(sources), copies
+        self.lengths = torch.zeros(0, dtype=torch.long)
+        self.memory: list[tuple[Tensor, Tensor]] = []
+        self.taken = 0
+
+    def take(self, count: int) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        """The lengths of the next so many, and for each block their keys and values."""
+        parts = []
+        while count:
+            if self.taken == len(self.lengths):
+                self._read(next(self.sources))
+            some = slice(self.taken, self.taken + count)
+            parts.append((self.lengths[some], [(keys[some], values[some]) for keys, values in self.memory]))
+            self.taken += len(parts[-1][0])
+            count -= len(parts[-1][0])
+        if len(parts) == 1:
+            return parts[0]
+        blocks = zip(*(memory for _, memory in parts), strict=True)
+        return (
+            torch.cat([lengths for lengths, _ in parts]),
+            [(joined([keys for keys, _ in block]), joined([values for _, values in block])) for block in blocks],
+        )
+
+    def _read(self, inputs: Inputs) -> None:
+        self.lengths = inputs["lengths"].repeat_interleave(self.copies, 0)
+        self.memory = [
+            (keys.repeat_interleave(self.copies, 0), values.repeat_interleave(self.copies, 0))
+            for keys, values in self.model.remember(inputs)
+        ]
+        self.taken = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, cast
 
 import torch
@@ -91,6 +92,15 @@ class _Caches:
     def length(self) -> int:
         return int(self.each[0].length)
 
+    def written(self, items: int) -> list[int]:
+        found: list[int] = self.each[0].written(items)
+        return found
+
+    def enter(self, places: Tensor, items: int, memory: Sequence[tuple[Tensor, Tensor]], time: int) -> None:
+        left = iter(memory)
+        for cache in self.each:
+            cache.enter(places, items, list(islice(left, len(cache.blocks))), time)
+
     def select(self, rows: Tensor) -> None:
         for cache in self.each:
             cache.select(rows)
@@ -115,8 +125,8 @@ class _Decoders:
         self.each = decoders
         self.position = _Position(decoders)
 
-    def cache(self) -> _Caches:
-        return _Caches(decoder.cache() for decoder in self.each)
+    def cache(self, beam: int = 1) -> _Caches:
+        return _Caches(decoder.cache(beam) for decoder in self.each)
 
 
 class _MeanOfWriters(_Mean):
@@ -138,13 +148,19 @@ class _MeanOfWriters(_Mean):
         found = [cast(WritingModel, model).read(inputs) for model in self.models]
         return torch.cat([memory for memory, _ in found], -1), found[0][1]
 
+    def remember(self, inputs: Inputs) -> list[tuple[Tensor, Tensor]]:
+        """What was read as each block of each decoder attends to it, one decoder's after the other's."""
+        return [block for model in self.models for block in cast(WritingModel, model).remember(inputs)]
+
     def write(self, numbers: Tensor, memory: Tensor, mask: Mask, cache: Any) -> dict[str, Tensor]:
         """Scores of the piece that follows, as one of them gives them."""
         # What was read is as wide as what is written.
         widths = [cast(WritingModel, model).written.table.embedding_dim for model in self.models]
+        # Nothing is given where all of it is in the caches.
+        memories = memory.split(widths, -1) if memory.numel() else [memory] * len(widths)
         each = [
             cast(WritingModel, model).write(numbers, own, mask, remembered)
-            for model, own, remembered in zip(self.models, memory.split(widths, -1), cache.each, strict=True)
+            for model, own, remembered in zip(self.models, memories, cache.each, strict=True)
         ]
         return self._mean(each, torch.ones(len(numbers), dtype=torch.long, device=numbers.device))
 

@@ -72,11 +72,15 @@ class EncoderDecoderModel(nn.Module):
         mask = self.input.mask(inputs)
         return self.encoder(self.input(inputs), mask, self.input.positions(inputs)), mask
 
+    def remember(self, inputs: Inputs) -> list[tuple[Tensor, Tensor]]:
+        """What was read as each block of the decoder attends to it: keys and values."""
+        return self.decoder.remember(self.read(inputs)[0])
+
     def write(self, numbers: Tensor, memory: Tensor, mask: Mask, cache: Cache) -> dict[str, Tensor]:
         """Scores of the piece that follows what the cache remembers and these.
 
         numbers: (rows, 1), each row's latest piece; rows of one item follow one another
-        memory:  (batch, time, width)
+        memory:  (batch, time, width); anything once the cache has its keys and values
         output:  for the target column (rows, 1, pieces)
         """
         return self.output(self.decoder(self.written(numbers), memory, memory_mask=mask, cache=cache))
@@ -117,6 +121,10 @@ class DecoderModel(nn.Module):
         lengths = inputs["lengths"]
         width = self.written.table.embedding_dim
         return torch.zeros(len(lengths), 0, width, device=lengths.device), Mask()
+
+    def remember(self, inputs: Inputs) -> list[tuple[Tensor, Tensor]]:
+        """Nothing is read, so there is nothing to attend to."""
+        return []
 
     def write(self, numbers: Tensor, memory: Tensor, mask: Mask, cache: Cache) -> dict[str, Tensor]:
         """Scores of the piece that follows what the cache remembers and these.
