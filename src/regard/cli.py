@@ -163,11 +163,15 @@ def predict(
         str | None, typer.Option("--score-targets", metavar="FILE", help="How probable its lines are.")
     ] = None,
     others: With = None,
+    processes: Annotated[int, typer.Option("--processes", min=1, help="Split over so many, a core each.")] = 1,
+    resume_from: Annotated[
+        Path | None, typer.Option("--resume-from", metavar="OUTPUT", help="Add to OUTPUT what is not in it yet.")
+    ] = None,
     as_json: Json = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Answers for each item of a file, in the same order; CoNLL-U in, CoNLL-U out; spans in output.scheme."""
-    from regard import printing
+    from regard import long_file, printing
     from regard.run import load
 
     files, changes = _parted([file, *(overrides or [])])
@@ -176,6 +180,7 @@ def predict(
     ways = {"--best": best != 1, "--align": align, "--stream": stream, "--score-targets": targets is not None}
     ways |= {"--probabilities": probabilities, "--top": top is not None}
     printing.check_together([name for name, asked in ways.items() if asked])
+    long_file.check_together(ways, processes, resume_from)
     reader = loaded.reader(file, format)
     _say(f"{'the standard input' if file == '-' else file} is read as {reader.name}; --format says otherwise")
     if targets is not None:
@@ -187,12 +192,15 @@ def predict(
     if stream:
         printing.print_stream(loaded, loaded.read(file, reader, on_error=on_error), as_json)
         return
-    if best != 1 or align or layer is not None:
-        loaded = loaded.asking(best=best, align=align, layer=layer)
-        printing.print_texts(_progressing(loaded.answers_in(file, reader, on_error=on_error)), best, align, as_json)
-        return
-    found = _progressing(loaded.answers_in(file, reader, on_error=on_error))
-    printing.print_answers(found, reader, probabilities=probabilities, as_json=as_json)
+    texts = (best, align, layer) if best != 1 or align or layer is not None else None
+    asked = long_file.Asked((run, *(others or [])), trust_code, tuple(changes.items()), texts)
+    with long_file.answering(
+        loaded, asked, file, reader, on_error=on_error, processes=processes, resume_from=resume_from, say=_say
+    ) as found:
+        if texts is not None:
+            printing.print_texts(found, best, align, as_json)
+        else:
+            printing.print_answers(found, reader, probabilities=probabilities, as_json=as_json)
 
 
 @app.command()
@@ -520,17 +528,13 @@ def _print_json(value: Any) -> None:
 
 def _progressing(answers: Iterator[Any]) -> Iterator[Any]:
     """The same answers; whoever waits longer than two seconds is told how many there are."""
-    import time
+    from regard.long_file import Progress
 
-    started = said = time.monotonic()
-    for number, answer in enumerate(answers, 1):
+    progress = Progress()
+    for answer in answers:
         yield answer
-        now = time.monotonic()
-        if now - said > 2 and sys.stderr.isatty():
-            said = now
-            print(f"\r{number:,} items, {number / (now - started):,.0f} a second", end="", file=sys.stderr, flush=True)
-    if said != started:
-        print(file=sys.stderr)
+        progress(1)
+    progress.end()
 
 
 def _keep_answers(loaded: Run, data: str, answers: Sequence[Answer]) -> Path:

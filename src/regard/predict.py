@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any
@@ -91,6 +91,7 @@ class Predictor:
     marked:    whether words are marked that stand in another of its texts too
     copying:   whether unknown words that are written are copied from where the model looks in the source
     masking:   how a text is masked, where what is masked is learnt
+    told:      hears how many items were answered, each time some are, before their answers are given in order
     """
 
     model: EncoderModel | EncoderDecoderModel | DecoderModel
@@ -103,6 +104,7 @@ class Predictor:
     marked: bool = False
     copying: bool = False
     masking: Masking | None = None
+    told: Callable[[float], None] = lambda count: None
 
     @property
     def device(self) -> torch.device:
@@ -199,6 +201,7 @@ class Predictor:
         ]
         for number in set(range(len(items))) - set(full):
             answers[number] = self._nothing(examples[number])
+        self.told(len(examples) - len(full))
         # A model that trains and evaluates in turns goes back to where it was.
         training = self.model.training
         self.model.eval()
@@ -208,6 +211,8 @@ class Predictor:
                     numbers = [full[item] for batch in group for item in batch.items]
                     sources = [batch.to(self.device).inputs for batch in group]
                     found = self._found(sources, [examples[number] for number in numbers])
+                    if not isinstance(self.answering, Writer):
+                        self.told(len(numbers))
                     for batch, of_batch in zip(group, found, strict=True):
                         for row, item in enumerate(batch.items):
                             number = full[item]
@@ -229,7 +234,7 @@ class Predictor:
         """For each batch, the best answers of each column as numbers, and their probabilities."""
         try:
             if isinstance(self.answering, Writer):
-                return list(self.answering.answers(sources, self.batch_tokens))
+                return list(self.answering.answers(sources, self.batch_tokens, self.told))
             return [self.answering(inputs) for inputs in sources]
         except ShapeError as error:
             longest = max(examples, key=lambda example: len(example.words))

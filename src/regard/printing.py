@@ -39,13 +39,13 @@ def print_answers(
         cut += answer.cut
         if answer.error is not None:
             _say(f"left out: {answer.error}")
-            _print_json({"error": str(answer.error)}) if as_json else print()
+            _print_json({"error": str(answer.error)}) if as_json else _put("")
         elif as_json:
             _print_json(_as_json(answer, probabilities))
         elif probabilities:
-            print(_with_probabilities(answer))
+            _put(_with_probabilities(answer))
         else:
-            print(reader.write(answer.example, answer.columns))
+            _put(reader.write(answer.example, answer.columns))
     say_cut(cut)
 
 
@@ -132,10 +132,10 @@ def print_texts(answers: Iterable[Answer], best: int, align: bool, as_json: bool
         if as_json:
             _print_json(_of_texts(answer, align))
         elif answer.error is not None:
-            print(number if best > 1 else "")
+            _put(str(number) if best > 1 else "")
         for one in () if as_json else answer.texts:
             cells = [str(number), f"{one.score:.4f}"] if best > 1 else []
-            print("\t".join([*cells, _cell(one.text), *([pharaoh(one.alignment or ())] if align else [])]))
+            _put("\t".join([*cells, _cell(one.text), *([pharaoh(one.alignment or ())] if align else [])]))
     if fewer:
         _say(f"items of which there are fewer than {best} different texts: {fewer:,}")
     if cut:
@@ -204,7 +204,12 @@ def _finite(number: float) -> float | None:
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False))
+    _put(json.dumps(value, ensure_ascii=False))
+
+
+def _put(line: str) -> None:
+    """A line in one piece: whoever is stopped between two leaves whole lines."""
+    sys.stdout.write(f"{line}\n")
 
 
 def _say(text: str) -> None:

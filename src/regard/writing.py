@@ -38,6 +38,8 @@ def writer(decode: DecodeSettings, model: WritingModel, column: str, texts: Text
         texts.end,
         forbidden=[number for number in SPECIAL if not (number == UNKNOWN and decode.unknown == "copy")],
         beam=decode.beam,
+        patience=decode.patience,
+        at_once=decode.at_once,
         ranking=Ranking(decode.length_penalty, decode.length_norm, decode.coverage_penalty),
         max_length=decode.max_length,
         max_ratio=decode.max_ratio,

@@ -96,12 +96,14 @@ def search(
     beam: int = 1,
     ranking: Ranking = Ranking(),
     count: int = 1,
+    enough: int | None = None,
     filters: Sequence[Filter] = (),
     required: Required | None = None,
     looked: Callable[[], Tensor] | None = None,
     draw: Draw | None = None,
     enter: Callable[[Tensor], None] | None = None,
     at_once: int | None = None,
+    told: Callable[[int], None] = lambda count: None,
 ) -> list[list[Hypothesis]]:
     """The best texts for each item, best first.
 
@@ -110,6 +112,8 @@ def search(
 
     limits:   for each item, how many symbols a text may have at most, its end included
     count:    how many texts are wanted of each item; there may be fewer
+    enough:   the search for an item ends when so many of its texts have ended, be it that a better one could still be
+              found. Source: Kasai et al. 2022, arXiv:2204.05424, section 3 (there `patience` times the beam)
     filters:  what may be written at all
     required: what must be written; it is one of the filters, and beginnings that have more or less of it are kept side
               by side
@@ -118,8 +122,10 @@ def search(
     draw:     symbols are drawn instead of searched for; the beam is 1
     enter:    is told, between two calls of `step`, in which places of the last call's items the next ones begin
     at_once:  how many items are there at a time; the others wait until one is done, whose place they take
+    told:     hears how many items were done, each time some are
     """
     run = _Search(limits, start, end, beam, ranking, count, filters, required, looked, draw, enter, at_once)
+    run.enough, run.told = enough, told
     rows: Tensor | None = None
     items: Tensor | None = None
     while len(run.items):
@@ -181,6 +187,8 @@ class _Search:
         self.start, self.end, self.beam, self.ranking, self.count = start, end, beam, ranking, max(1, count)
         self.filters, self.required, self.looked, self.draw = filters, required, looked, draw
         self.enter = enter
+        self.enough: int | None = None
+        self.told: Callable[[int], None] = lambda count: None
         self.items = torch.arange(len(limits) if enter is None or at_once is None else min(at_once, len(limits)))
         self.waiting = len(self.items)  # the number of the first that is not there yet
         self.lengths = torch.zeros_like(self.items)
@@ -212,7 +220,9 @@ class _Search:
         self.begun = self.written, self.totals, before
         self.covered = seen
         origins = self._open_on(origins, tokens, totals, ended)
-        left = self._refilled(self._left(ended))
+        left = self._left(ended)
+        self.told(int((~left).sum()))
+        left = self._refilled(left)
         # (items, beam) -> (rows,): a row's number in the last call
         rows = (origins + self.beam * torch.arange(len(origins))[:, None])[left].flatten()
         if bool(left.all()):
@@ -366,6 +376,8 @@ class _Search:
     def _settled(self, item: int, bound: float) -> bool:
         """Whether as many texts as wanted were found, and nothing open can become better than the last of them."""
         found = self.found[item]
+        if self.enough is not None and len(found) >= self.enough:
+            return True
         if bound == -torch.inf or len(found) < self.count:
             return bound == -torch.inf
         return sorted([one.score for one in found], reverse=True)[self.count - 1] >= bound

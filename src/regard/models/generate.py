@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -40,6 +40,7 @@ class Writer:
     sampling:   texts are drawn instead of searched for
     count:      how many texts are wanted of each item
     at_once:    how many items are written side by side; the others wait until one is done
+    patience:   a search ends after this times beam ended texts, be it that a better one could still be found
     looking:    whether to tell what each piece looked at in the source, in this layer (counted from 1; 0 is the last)
     """
 
@@ -58,6 +59,7 @@ class Writer:
     sampling: Sampling | None = None
     count: int = 1
     at_once: int = 64
+    patience: float | None = None
     looking: int | None = None
 
     def __call__(self, inputs: Inputs) -> dict[str, Answered]:
@@ -65,12 +67,15 @@ class Writer:
         (found,) = self.answers([inputs])
         return found
 
-    def answers(self, sources: Sequence[Inputs], room: int | None = None) -> Iterator[dict[str, Answered]]:
+    def answers(
+        self, sources: Sequence[Inputs], room: int | None = None, told: Callable[[float], None] = lambda count: None
+    ) -> Iterator[dict[str, Answered]]:
         """The best texts for each item of each batch.
 
         room: items that are written side by side, times the longest source, is at most this; no matter where not given
+        told: hears how many items were done, each time some are
         """
-        texts = iter(self._written(sources, self.count, room))
+        texts = iter(self._written(sources, self.count, room, told))
         for inputs in sources:
             found = list(islice(texts, len(inputs["lengths"])))
             looked = None if self.looking is None else self._looked(inputs, found)
@@ -86,20 +91,35 @@ class Writer:
         """The same, taking the best next piece each time; what needs a search is not asked."""
         filters = [filter for filter in self.filters if filter is not self.required]
         return replace(
-            self, beam=1, max_length=max_length, max_ratio=None, filters=filters, required=None, sampling=None
+            self,
+            beam=1,
+            patience=None,
+            max_length=max_length,
+            max_ratio=None,
+            filters=filters,
+            required=None,
+            sampling=None,
         )
 
     def search(self, inputs: Inputs, count: int = 1) -> list[list[Hypothesis]]:
         """So many of the best texts for each item, best first; at least one, be it that nothing can be written."""
         return self._written([inputs], count)
 
-    def _written(self, sources: Sequence[Inputs], count: int, room: int | None = None) -> list[list[Hypothesis]]:
+    def _written(
+        self,
+        sources: Sequence[Inputs],
+        count: int,
+        room: int | None = None,
+        told: Callable[[float], None] = lambda count: None,
+    ) -> list[list[Hypothesis]]:
         longest = max(int(inputs["lengths"].max()) for inputs in sources)
         at_once = self.at_once if room is None else max(1, min(self.at_once, room // longest))
         texts = self._drawn if self.sampling is not None else self._searched
-        return [found or [NOTHING] for found in texts(sources, count, at_once)]
+        return [found or [NOTHING] for found in texts(sources, count, at_once, told)]
 
-    def _searched(self, sources: Sequence[Inputs], count: int, at_once: int) -> list[list[Hypothesis]]:
+    def _searched(
+        self, sources: Sequence[Inputs], count: int, at_once: int, told: Callable[[float], None]
+    ) -> list[list[Hypothesis]]:
         beam = max(self.beam, count, 0 if self.required is None else self.required.most + 1)
         with self._steps(sources, beam=beam) as steps:
             return search(
@@ -110,14 +130,18 @@ class Writer:
                 beam=beam,
                 ranking=self.ranking,
                 count=count,
+                enough=None if self.patience is None else max(count, math.ceil(self.patience * beam)),
                 filters=self.filters,
                 required=self.required,
                 looked=steps.looked,
                 enter=steps.enter,
                 at_once=at_once,
+                told=told,
             )
 
-    def _drawn(self, sources: Sequence[Inputs], count: int, at_once: int) -> list[list[Hypothesis]]:
+    def _drawn(
+        self, sources: Sequence[Inputs], count: int, at_once: int, told: Callable[[float], None]
+    ) -> list[list[Hypothesis]]:
         """So many texts are drawn for each item; those that come twice are one."""
         assert self.sampling is not None
         limits = [limit for inputs in sources for limit in self.limits(inputs) for _ in range(count)]
@@ -133,6 +157,7 @@ class Writer:
                 draw=Draw(self.sampling, torch.stack(chances)),
                 enter=steps.enter,
                 at_once=at_once,
+                told=lambda done: told(done / count),
             )
         drawn = [[one for of_draw in found[at : at + count] for one in of_draw] for at in range(0, len(found), count)]
         distinct = [list({one.tokens: one for one in of_item}.values()) for of_item in drawn]

@@ -411,8 +411,8 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     yield "output", "size normalize", output.share != "all", "output.share = all"
     decode = recipe.decode
     yield "decode", "beam required", not decode.sample, "decode.sample = true"
-    yield "decode", _RANKING, not decode.sample, "decode.sample = true"
-    yield "decode", _RANKING, decode.beam > 1, "decode.beam = 1"
+    yield "decode", f"{_RANKING} patience", not decode.sample, "decode.sample = true"
+    yield "decode", f"{_RANKING} patience", decode.beam > 1, "decode.beam = 1"
     yield "decode", "temperature top_k top_p seed", decode.sample, "decode.sample = false"
     yield "decode", "unknown", output.tokens == "words", f"output.tokens = {output.tokens}"
     yield "train", "label_smoothing class_weights", not output.crf, "output.crf = true"

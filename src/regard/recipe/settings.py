@@ -513,6 +513,13 @@ class DecodeSettings(Section):
     beam: Count = Field(
         4, description="beginnings that are followed side by side; 1 takes the best next piece each time"
     )
+    patience: Annotated[float, Field(gt=0)] | None = Field(
+        None,
+        description="a search ends after this times beam ended texts; where not given only when none can be better",
+    )
+    at_once: Count = Field(
+        64, description="texts that are written side by side; each that ends makes room for the next"
+    )
     length_penalty: Annotated[float, Field(ge=0)] = Field(
         1.0, description="log-probabilities are divided by the length to this power; 0 favours short texts"
     )
