@@ -222,12 +222,20 @@ class Predictor:
         return [answer for answer in answers if answer is not None]
 
     def _groups(self, batches: Iterator[Batch]) -> Iterator[list[Batch]]:
-        """Batches that are answered together; where texts are written those of like length, since as the text of one
-        item ends, that of another begins in its place. The longest go first, so that the last to end are short."""
-        if not isinstance(self.answering, Writer):
+        """Batches that are answered together; where texts are written all of which as many can be written side by side,
+        since as the text of one item ends, that of another begins in its place. The longest go first, so that the last
+        to end are short."""
+        writer = self.answering
+        if not isinstance(writer, Writer):
             yield from ([batch] for batch in batches)
             return
-        for _, group in groupby(reversed(list(batches)), lambda batch: int(batch.inputs["lengths"].max()).bit_length()):
+        # What is longer than this is written with fewer beside it; of these like goes to like.
+        longest = self.batch_tokens // writer.at_once
+
+        def size(batch: Batch) -> int:
+            return max(longest, int(batch.inputs["lengths"].max())).bit_length()
+
+        for _, group in groupby(reversed(list(batches)), size):
             yield list(group)
 
     def _found(self, sources: Sequence[Inputs], examples: Sequence[Example]) -> list[dict[str, Answered]]:
