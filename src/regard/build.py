@@ -161,9 +161,8 @@ def _gather(recipe: Recipe, tokenizer: InputKind) -> EachWord | Together | Compa
     model = recipe.model
     if recipe.task.kind == "forecast":
         assert recipe.output.horizon is not None
-        return Ahead(
-            POOLINGS[model.pooling](model.width), model.width, recipe.output.horizon, tokenizer.sizes()["columns"]
-        )
+        pool, columns = POOLINGS[model.pooling](model.width), tokenizer.sizes()["columns"]
+        return Ahead(pool, model.width, horizon=recipe.output.horizon, context=recipe.context, columns=columns)
     if recipe.task.kind not in POOLED_TASKS:
         return EachWord(model.width)
     pool = POOLINGS[model.pooling](model.width)

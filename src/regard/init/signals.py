@@ -21,6 +21,9 @@ Files = dict[str, tuple[str, ...]]
 # Of fewer training items none are set aside: too few would be left to choose a model by, and each is needed to learn.
 FEW = 500
 
+# Of fewer and short series more is changed at random, and the network is smaller.
+_SMALL = 100
+
 # Small sets are learnt in so many updates, of batches of at least so many items.
 _UPDATES, _LEAST = 1000, 8
 
@@ -108,13 +111,18 @@ def _vectors(task: str, train: Sequence[Example]) -> Values:
         return {
             "input": {},
             "model": {"width": 64, "depth": 2, "heads": 4, "dropout": 0.1, "pooling": "last"},
-            "train": {"minutes": 2.0, "batch_tokens": 4000, "lr": 1e-3},
+            "train": {"minutes": 2.0, "batch_tokens": 2000, "lr": 3e-3},
         }
     patch = 1 if task == "label" else max(1, round(median / _VECTORS))
     given: dict[str, Any] = {"patch": patch, "kernel": 9, "jitter": 0.1, "scaling": 0.1}
-    if task != "label":
-        given |= {"warp": 0.1, "mixup": 0.2} if task == "classify" else {"warp": 0.1}
     model: dict[str, Any] = {"width": 48, "depth": 2, "heads": 4, "inner": 96, "dropout": 0.2}
+    if task == "classify":
+        given["mixup"] = 0.2
+    if task != "label" and median > _VECTORS:  # a short series has no time to lose
+        given["warp"] = 0.1
+    elif task == "classify" and len(train) < _SMALL:
+        given |= {"jitter": 0.2, "mixup": 0.3}
+        model |= {"width": 32, "inner": 64, "dropout": 0.3}
     if task in ("classify", "regress"):
         model["pooling"] = "attention"
     length = max(1, -(-median // patch))

@@ -142,30 +142,50 @@ class Compared(nn.Module):
 
 
 class Ahead(nn.Module):
-    """What was read becomes a vector for each of the steps to come, and beside it stand the values known last.
+    """What was read becomes a vector for each of the steps to come; beside it stands where each column would go by a
+    linear map of the steps before.
 
-    So a forecast can begin where the series stands: what a linear map of both learns is what changes.
+    The linear map is of distances from the value that is known last: Zeng et al. 2023, arXiv:2205.13504, section 4
+    (NLinear). It begins at no change, so that a forecast begins where the series stands, and what the network adds is
+    what is not linear.
+
+    context: how many steps are looked back at, at most
     """
 
-    def __init__(self, pool: nn.Module, width: int, horizon: int, columns: int) -> None:
+    def __init__(self, pool: nn.Module, width: int, *, horizon: int, context: int, columns: int) -> None:
         super().__init__()
         self.pool = pool
         self.each = nn.Linear(width, horizon * width)
+        self.drift = nn.Linear(context * columns, horizon * columns)
+        nn.init.zeros_(self.drift.weight)
+        nn.init.zeros_(self.drift.bias)
         self.horizon = horizon
+        self.context = context
+        self.columns = columns
         self.width = width + columns
 
     def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
         """x: (batch, time, width); output: (batch, horizon, width + columns)"""
         # (batch, horizon * width) -> (batch, horizon, width)
         steps = F.gelu(self.each(self.pool(x, real(x, inputs)))).unflatten(-1, (self.horizon, -1))
-        return torch.cat((steps, last_known(inputs["vectors"])[:, None].expand(-1, self.horizon, -1)), -1)
+        last = last_known(inputs["vectors"])[:, None]
+        back = self._back(inputs["vectors"] - last, inputs["steps"])
+        # (batch, horizon * columns) -> (batch, horizon, columns)
+        drift = self.drift(back.flatten(1)).unflatten(-1, (self.horizon, -1))
+        return torch.cat((steps, last + drift), -1)
+
+    def _back(self, apart: Tensor, steps: Tensor) -> Tensor:
+        """The last steps of each item, (batch, context, columns); 0 where a value is missing, or none so far back."""
+        places = steps[:, None] - self.context + torch.arange(self.context, device=apart.device)
+        chosen = apart.gather(1, places.clamp(min=0)[..., None].expand(-1, -1, self.columns))
+        return chosen.nan_to_num(0.0).masked_fill((places < 0)[..., None], 0.0)
 
     def begin(self, head: nn.Module, column: int) -> None:
-        """Let a head begin with the column's own last value."""
+        """Let a head begin with where its own column goes."""
         assert isinstance(head, NumberHead)
         with torch.no_grad():
-            head.project.weight[:, -(self.width - self.each.in_features) :] = 0.0
-            head.project.weight[:, self.each.in_features + column] = 1.0
+            head.project.weight[:, -self.columns :] = 0.0
+            head.project.weight[:, self.width - self.columns + column] = 1.0
 
 
 def last_known(values: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from regard.data.drawing import Draws
@@ -35,8 +36,11 @@ class EncodedVectors(Encoded):
 
     @classmethod
     def side_by_side(cls, items: Sequence[EncodedVectors]) -> dict[str, Tensor]:
-        """vectors: (batch, most steps, columns)"""
-        return {"vectors": stacked([item.values for item in items], PADDING["vectors"])}
+        """vectors: (batch, most steps, columns); steps: (batch,), how many of them each item has"""
+        return {
+            "vectors": stacked([item.values for item in items], PADDING["vectors"]),
+            "steps": torch.tensor([len(item.values) for item in items]),
+        }
 
 
 class Vectors(InputKind):
