@@ -52,7 +52,7 @@ ROWS = (
     ("certificate",),
     ("ship",),
     ("experiment",),
-    ("demo", "comparison", "printing", "showing", "long_file"),
+    ("demo", "verifying", "comparison", "printing", "showing", "long_file"),
     ("cli",),
     ("__main__", "__init__"),
 )

@@ -131,8 +131,17 @@ def train(
     recipe: Annotated[Path, typer.Argument(help="A recipe, as `regard init` writes it.")],
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[key=value …]", help="As in model.depth=3.")] = None,
     run: Annotated[Path | None, typer.Option("--run", help="The run's folder; runs/RECIPE if not given.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify-resume", help="Instead: show that stopping and going on changes nothing.")
+    ] = False,
 ) -> None:
     """Train; the same command continues an unfinished run exactly."""
+    if verify:
+        from regard.recipe import parse_overrides
+        from regard.verifying import verify_resume
+
+        print(verify_resume(recipe, parse_overrides(overrides or []), _say))
+        return
     from regard.experiment import train as train_run
     from regard.recipe import parse_overrides
     from regard.training.progress import talk_to

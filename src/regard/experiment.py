@@ -73,6 +73,7 @@ def train(
     run: str | Path | None = None,
     data: Mapping[str, Pairs] | None = None,
     talk: Talk | None = None,
+    updates: int | None = None,
 ) -> Run:
     """Train what a recipe describes, or continue a run of the same recipe exactly where it was left.
 
@@ -80,6 +81,7 @@ def train(
     overrides: settings by dotted key, as in {"model.depth": 2}
     run:       the run's folder; runs/<the recipe's name> where it is not given
     data:      your own sequences instead of the recipe's files: {"train": [(words, labels), …], "dev": …}
+    updates:   how many updates a new run has, instead of the recipe's epochs or minutes
     """
     code = Path(recipe).parent if isinstance(recipe, str | Path) else Path()
     folder = RUNS / (Path(recipe).stem if isinstance(recipe, str | Path) else "run") if run is None else Path(run)
@@ -89,7 +91,7 @@ def train(
         talk.say("train.keep_memory does nothing here: it needs glibc, the C library of most Linux systems")
     with threads(settings.train.threads):
         text = Path(recipe).read_text(encoding="utf-8-sig") if isinstance(recipe, str | Path) else resolved(settings)
-        return _Training(settings, text, folder, code, talk).run(data)
+        return _Training(settings, text, folder, code, talk, updates).run(data)
 
 
 def _settings(
@@ -116,6 +118,7 @@ class _Training:
     folder: Path
     code: Path
     talk: Talk
+    updates: int | None = None
     corpus: Corpus = field(init=False)
     predictor: Predictor = field(init=False)
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -224,7 +227,7 @@ class _Training:
         items, place = self._items()
         self._describe_model(device, items.sizes)
         output = predictor.model.output
-        return Trainer(
+        trainer = Trainer(
             model=predictor.model,
             items=items,
             settings=self.recipe.train,
@@ -237,6 +240,9 @@ class _Training:
             talk=Several(self.talk, _Listener(self)),
             weight=lambda batches: summed_weights(output, batches),
         )
+        if self.updates is not None:
+            trainer.progress.total = self.updates
+        return trainer
 
     def _items(self) -> tuple[Items, Callable[[int], str]]:
         """What is learnt from, and where each comes from."""
