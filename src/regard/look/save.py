@@ -13,6 +13,7 @@ import numpy as np
 
 from regard.errors import RegardError, nearest
 from regard.look.draw import visible
+from regard.look.png import png_of
 from regard.page import shown as rounded
 
 if TYPE_CHECKING:
@@ -93,16 +94,10 @@ def _text(text: str) -> str:
 
 
 def png(weights: Weights, rows: Sequence[str], columns: Sequence[str]) -> bytes:
-    """Points of colour without names, since no font that comes with a library has all scripts; SVG and page do."""
-    try:
-        from PIL import Image  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise RegardError("cannot write a .png: the package pillow is missing; pip install regard[vision]") from None
-    picture = Image.fromarray(tinted(weights))
-    zoom = max(1, 960 // max(picture.size))
-    file = io.BytesIO()
-    picture.resize((picture.width * zoom, picture.height * zoom), Image.Resampling.NEAREST).save(file, "PNG")
-    return file.getvalue()
+    """Points of colour without names, since no font that is always there has all scripts; SVG and page have them."""
+    points = tinted(weights)
+    zoom = max(1, 960 // max(points.shape[:2]))
+    return png_of(points.repeat(zoom, 0).repeat(zoom, 1))
 
 
 def comma_separated(weights: Weights, rows: Sequence[str], columns: Sequence[str]) -> str:

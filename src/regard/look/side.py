@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from regard.data.example import Example, values_of
-from regard.look.axis import Axis, Columns, Tokens
+from regard.data.signal.images import EncodedImage
+from regard.look.axis import Axis, Columns, Grid, Tokens
+from regard.look.png import png_of
 from regard.predict import Predictor
 from regard.written import Source
 
@@ -18,7 +20,9 @@ def side_of(predictor: Predictor, example: Example) -> Axis:
 
 
 def _tokens(predictor: Predictor, example: Example) -> Axis:
-    return Tokens(predictor.tokenizer.names(example), Source(predictor.tokenizer, example).units)
+    names, words = predictor.names(example), Source(predictor.tokenizer, example).units
+    # A mask is one piece, however many its sign would be read as.
+    return Tokens(names, words if len(words) == len(names) else ())
 
 
 def _series(predictor: Predictor, example: Example) -> Axis:
@@ -32,5 +36,18 @@ def _series(predictor: Predictor, example: Example) -> Axis:
     return Columns(names, tuple(drawn))
 
 
+def _picture(predictor: Predictor, example: Example) -> Axis:
+    """The picture as the network is given it, under its patches; what hangs over the border is white."""
+    encoded = predictor.tokenizer.of(example)
+    assert isinstance(encoded, EncodedImage)
+    rows, columns = encoded.grid
+    pixels = encoded.read()
+    height, width = rows * encoded.patch - pixels.shape[0], columns * encoded.patch - pixels.shape[1]
+    whole = np.pad(pixels, ((0, height), (0, width), (0, 0)), constant_values=1.0)
+    colours = np.broadcast_to(whole, (*whole.shape[:2], 3)) if whole.shape[2] == 1 else whole[..., :3]
+    extra = predictor.names(example)[: int(encoded.token)]
+    return Grid(rows, columns, png_of(np.round(colours * 255).astype(np.uint8)), extra=extra)
+
+
 # Kinds of input (data/kind.py) that are no text.
-SIDES: dict[str, Callable[[Predictor, Example], Axis]] = {"vectors": _series}
+SIDES: dict[str, Callable[[Predictor, Example], Axis]] = {"vectors": _series, "image": _picture}
