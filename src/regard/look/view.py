@@ -94,7 +94,8 @@ def view(look: Look, title: str = "") -> View:
 def _title(example: Example) -> str:
     """A text is its own title, as far as it fits; of a signal it is where it stands."""
     if example.signal is not None:
-        return f"{Path(example.place.file).name}, line {example.place.line}"
+        name = Path(example.place.file).name
+        return name if example.place.line <= 1 else f"{name}, line {example.place.line}"
     text = " ".join(example.words)
     return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}…"
 
