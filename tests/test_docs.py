@@ -68,9 +68,14 @@ def test_the_commands_of_the_readme_do_what_it_says(folder):
     assert ran[0] == "regard demo" and len(ran) >= 9
 
 
-def test_the_commands_of_the_guide_run(folder):
-    """After the demo, whose files they use."""
-    assert len(run_all("docs/guide.md", folder)) >= 13
+def test_the_commands_of_the_guide_run(folder, monkeypatch):
+    """After the demo and the page's own Python, whose files they use."""
+    pytest.importorskip("PIL", reason="needs pillow: pip install regard[vision]")
+    monkeypatch.chdir(folder)
+    for language, lines in blocks("docs/guide.md"):
+        if language == "python":
+            exec(compile("\n".join(lines), "docs/guide.md", "exec"), {})
+    assert len(run_all("docs/guide.md", folder)) >= 21
 
 
 def masked(line):
