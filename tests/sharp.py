@@ -99,7 +99,7 @@ def encoder(kind: str = "attention", *, sharp: bool = True, seed: int = 0, **set
     """An encoder of a kind of the table, in evaluation mode; settings are those of a recipe's [model]."""
     torch.manual_seed(seed)
     sizes = {"width": WIDTH, "depth": 2, "heads": HEADS, "inner": INNER, "longest": LONGEST, "dropout": 0.0}
-    model = ENCODERS[kind](ModelSettings(encoder=kind, **{**sizes, **settings}), None)
+    model = ENCODERS[kind](ModelSettings(encoder=kind, **{**sizes, **settings}), None, None)
     return sharpen(model, 5.0 if sharp else 1.0).eval()
 
 

@@ -48,7 +48,7 @@ class Nothing:
 def built(folder, **settings):
     (folder / "mine.py").write_text(OWN)
     torch.manual_seed(0)
-    return ENCODERS["attention"](ModelSettings(width=WIDTH, heads=2, depth=1, **settings), folder)
+    return ENCODERS["attention"](ModelSettings(width=WIDTH, heads=2, depth=1, **settings), folder, None)
 
 
 def test_parts_of_ones_own_are_told_the_sizes(tmp_path):

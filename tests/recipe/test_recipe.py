@@ -154,6 +154,7 @@ KIND = {kind: {"task": {"kind": kind}, **NEEDED.get(kind, {})} for kind in NAMES
 USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "model.pooling": {"task": {"kind": "classify"}},
     "data.format": {"data": {"train": ["a", "b"]}},
+    "input.stem": {"task": {"kind": "classify"}, "input": {"kind": "image"}},
     **{
         f"output.{name}": {"task": {"kind": "seq2seq"}, "input": {"tokens": "characters"}}
         for name in ("tokens", "share", "bleu_tokens")
@@ -299,8 +300,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "a setting like no other": (
         DATA + "[output]\nzzz = 30\n",
         [
-            "recipe.toml:4: unknown setting output.zzz; known: scheme, crf, tokens, size, minimum_count, normalize, "
-            "share, bleu_tokens"
+            "recipe.toml:4: unknown setting output.zzz; known: scheme, horizon, crf, tokens, size, minimum_count, "
+            "normalize, share, bleu_tokens"
         ],
     ),
     "an unknown section": (
