@@ -276,7 +276,7 @@ def _signal_reader(recipe: Recipe, path: str | Path, format: str, predicting: bo
         patch=recipe.patch,
     )
     format = kind.guess(path) if format == "guess" else format
-    return choose(kind.readers, format, f"data.format of {recipe.input.kind}")(wanted)
+    return choose(kind.readers, format, f"data.format of {recipe.input.kind}")(wanted, kind.check)
 
 
 def guess(recipe: Recipe, path: str | Path) -> str:

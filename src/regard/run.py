@@ -185,9 +185,20 @@ class Run:
         with it."""
         on_error = choose(_ON_ERROR, self.recipe.data.on_error if on_error is None else on_error, "data.on_error")
         for found in found_in(path, reader, self.recipe.data.encoding_errors):
+            found = self._fitting(found) if isinstance(found, Example) else found
             if isinstance(found, DataError) and on_error == "stop":
                 raise DataError(f"{found} (--on-error skip leaves its place empty)")
-            yield to_be_answered(self.recipe, found) if isinstance(found, Example) else found
+            yield found
+
+    def _fitting(self, example: Example) -> Example | DataError:
+        """An example as it is asked, or why it is none that this model reads."""
+        try:
+            asked = to_be_answered(self.recipe, example)
+            if asked.signal is not None:
+                self.predictor.tokenizer.of(asked)
+        except DataError as error:
+            return error
+        return asked
 
     def evaluate(
         self,

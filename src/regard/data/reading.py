@@ -53,7 +53,7 @@ _MOST = 0.6
 def found_in(path: str | Path, reader: Reader | SignalReader, encoding_errors: str) -> Iterator[Example | DataError]:
     """What is in a file: each example, or what is wrong with it."""
     if isinstance(reader, SignalReader):
-        return reader.read(path)
+        return reader.found(path)
     return reader.examples(read_lines(path, encoding_errors), str(path))
 
 

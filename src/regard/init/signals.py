@@ -48,7 +48,8 @@ def read_signals(
         raise RegardError(f"{kind} are read from {', '.join(SIGNALS[kind].readers)}, not from {format}")
     wanted = Wanted(ANSWERS.get(task, "whole"), columns["source"], columns["target"], item, patch=_PATCHES[kind])
     examples = {
-        part: read_examples(of, SIGNALS[kind].readers[format](wanted), on_error="stop") for part, of in files.items()
+        part: read_examples(of, SIGNALS[kind].readers[format](wanted, SIGNALS[kind].check), on_error="stop")
+        for part, of in files.items()
     }
     if task == "forecast" and horizon is None:
         raise RegardError("a forecast needs --horizon: how many of the next steps are answered, as in --horizon 24")

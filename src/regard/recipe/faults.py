@@ -111,6 +111,9 @@ def _input(recipe: Recipe) -> list[tuple[str, str]]:
         found += _image(recipe)
     if recipe.task.kind == "forecast":
         found += _forecast(recipe)
+    if kind != "text" and recipe.task.kind in TEXT_TASKS:
+        task = recipe.task.kind
+        found.append(("task.kind", f"task.kind is {task}, which reads text; input.kind is {kind}"))
     if kind != "text" and recipe.output.share == "all":
         found.append(("output.share", f"output.share = all shares pieces with a source of text; input.kind is {kind}"))
     return found

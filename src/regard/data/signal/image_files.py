@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +33,8 @@ _IDX_IMAGES, _IDX_LABELS = 0x803, 0x801
 class PictureReader(SignalReader):
     """Reads pictures one after the other, and keeps them while there is room."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        super().__init__(wanted)
+    def __init__(self, wanted: Wanted, check: Callable[[Example], object] = lambda example: None) -> None:
+        super().__init__(wanted, check)
         self.room = KEPT
 
     def signal(self, path: Path) -> Signal:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from regard.data.example import Example
 from regard.data.kind import InputKind
 from regard.data.lines import check_file, read_lines
+from regard.data.signal import images, vectors
 from regard.data.signal.arrays import Npy, Npz
 from regard.data.signal.csv import CsvVectors, TsvVectors, looks_like
 from regard.data.signal.image_files import IMAGE_READERS, guess_images
@@ -28,11 +30,13 @@ class SignalKind:
     readers: by the name of their format
     guess:   the format of a file or a folder, by its contents
     made:    what makes of an example what the network reads
+    check:   raises a DataError at an example that is none of this kind, as one with infinite values
     """
 
     readers: Mapping[str, type[SignalReader]]
     guess: Callable[[str | Path], str]
     made: type[InputKind]
+    check: Callable[[Example], object]
 
 
 def _guess_vectors(path: str | Path) -> str:
@@ -70,7 +74,10 @@ def input_from_json(text: str, where: str) -> InputKind:
 
 SIGNALS: dict[str, SignalKind] = {
     "vectors": SignalKind(
-        {reader.name: reader for reader in (Ts, CsvVectors, TsvVectors, Npz, Npy)}, _guess_vectors, Vectors
+        {reader.name: reader for reader in (Ts, CsvVectors, TsvVectors, Npz, Npy)},
+        _guess_vectors,
+        Vectors,
+        vectors.checked,
     ),
-    "image": SignalKind(IMAGE_READERS, guess_images, Images),
+    "image": SignalKind(IMAGE_READERS, guess_images, Images, images.checked),
 }

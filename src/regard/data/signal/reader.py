@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +44,20 @@ class SignalReader:
 
     name = ""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Wanted, check: Callable[[Example], object] = lambda example: None) -> None:
+        """check: raises a DataError at an example that its kind of input cannot be"""
         self.wanted = wanted
+        self.check = check
+
+    def found(self, path: str | Path) -> Iterator[Example | DataError]:
+        """Each example that can be what it should be, or what is wrong with it."""
+        for one in self.read(path):
+            try:
+                if isinstance(one, Example):
+                    self.check(one)
+                yield one
+            except DataError as error:
+                yield error
 
     def read(self, path: str | Path) -> Iterator[Example | DataError]:
         """Each example, or what is wrong with it."""
