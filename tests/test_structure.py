@@ -52,7 +52,7 @@ ROWS = (
     ("certificate",),
     ("ship",),
     ("experiment",),
-    ("demo", "verifying", "comparison", "printing", "showing", "long_file"),
+    ("demo", "verifying", "dry_run", "comparison", "printing", "showing", "long_file"),
     ("cli",),
     ("__main__", "__init__"),
 )

@@ -131,11 +131,21 @@ def train(
     recipe: Annotated[Path, typer.Argument(help="A recipe, as `regard init` writes it.")],
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[key=value …]", help="As in model.depth=3.")] = None,
     run: Annotated[Path | None, typer.Option("--run", help="The run's folder; runs/RECIPE if not given.")] = None,
+    dry: Annotated[
+        bool, typer.Option("--dry-run", help="Instead: sizes, the first batch, memory and minutes to expect.")
+    ] = False,
     verify: Annotated[
         bool, typer.Option("--verify-resume", help="Instead: show that stopping and going on changes nothing.")
     ] = False,
 ) -> None:
     """Train; the same command continues an unfinished run exactly."""
+    if dry:
+        from regard.dry_run import dry_run
+        from regard.recipe import parse_overrides
+
+        for sentence in dry_run(recipe, parse_overrides(overrides or []), _say):
+            print(sentence)
+        return
     if verify:
         from regard.recipe import parse_overrides
         from regard.verifying import verify_resume

@@ -94,6 +94,22 @@ def train(
         return _Training(settings, text, folder, code, talk, updates).run(data)
 
 
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a training consists of, before it begins."""
+
+    recipe: Recipe
+    predictor: Predictor
+    trainer: Trainer
+    example_of: Callable[[int], Example]
+
+
+def rehearse(recipe: str | Path, overrides: Mapping[str, Any] | None = None, *, talk: Talk | None = None) -> Rehearsal:
+    """All that `train` would begin with, without a folder."""
+    settings, code = _settings(recipe, overrides, None), Path(recipe).parent
+    return _Training(settings, "", RUNS / Path(recipe).stem, code, Talk() if talk is None else talk).rehearse()
+
+
 def _settings(
     recipe: str | Path | Mapping[str, Any] | Recipe,
     overrides: Mapping[str, Any] | None,
@@ -119,6 +135,7 @@ class _Training:
     code: Path
     talk: Talk
     updates: int | None = None
+    example_of: Callable[[int], Example] = field(init=False)
     corpus: Corpus = field(init=False)
     predictor: Predictor = field(init=False)
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -126,10 +143,7 @@ class _Training:
     start: Start | None = None
 
     def run(self, given: Mapping[str, Pairs] | None) -> Run:
-        self.start = Start.of(self.recipe)
-        if self.start is not None:
-            self.recipe = self.start.inherited(self.recipe)
-        self.recipe = settled(self.recipe) if given is None else self.recipe
+        self._settle(given)
         recover(self.folder / "last")
         recover(self.folder / "best")
         unfinished = self._check_folder()
@@ -147,6 +161,22 @@ class _Training:
         else:
             self._train(trainer)
         return Run(self.folder, self.recipe, self._best())
+
+    def rehearse(self) -> Rehearsal:
+        """Everything that a training needs, before the first update; nothing is written."""
+        self._settle(None)
+        self.corpus = read_corpus(self.recipe, self.talk.say)
+        self._describe_corpus()
+        self.predictor, _ = self._begun()
+        trainer = self._trainer()
+        return Rehearsal(self.recipe, self.predictor, trainer, self.example_of)
+
+    def _settle(self, given: Mapping[str, Pairs] | None) -> None:
+        """The recipe with what another run and its files say."""
+        self.start = Start.of(self.recipe)
+        if self.start is not None:
+            self.recipe = self.start.inherited(self.recipe)
+        self.recipe = settled(self.recipe) if given is None else self.recipe
 
     def _best(self) -> Predictor:
         """The best model of the run. Code is run from where the recipe lies, never from the folder."""
@@ -224,7 +254,7 @@ class _Training:
     def _trainer(self) -> Trainer:
         predictor, device = self.predictor, _device(self.recipe.train.device)
         predictor.model.to(device)
-        items, place = self._items()
+        items, self.example_of = self._items()
         self._describe_model(device, items.sizes)
         output = predictor.model.output
         trainer = Trainer(
@@ -236,7 +266,7 @@ class _Training:
             evaluate=self._evaluate,
             save=self._save,
             keep=self._keep,
-            place=place,
+            place=lambda item: str(self.example_of(item).place),
             talk=Several(self.talk, _Listener(self)),
             weight=lambda batches: summed_weights(output, batches),
         )
@@ -244,11 +274,11 @@ class _Training:
             trainer.progress.total = self.updates
         return trainer
 
-    def _items(self) -> tuple[Items, Callable[[int], str]]:
-        """What is learnt from, and where each comes from."""
+    def _items(self) -> tuple[Items, Callable[[int], Example]]:
+        """What is learnt from, and which example each is."""
         predictor, train = self.predictor, self.corpus.train
         if self.recipe.task.kind in TEXT_TASKS:
-            return Drawn(predictor, train, self.recipe.train.seed), lambda item: str(train[item].place)
+            return Drawn(predictor, train, self.recipe.train.seed), train.__getitem__
         items = [predictor.item(example) for example in train]
         # Nothing is learnt of an item without words, nor of one whose text is not known.
         keep = [n for n, item in enumerate(items) if item.length and (item.written or not predictor.writes)]
@@ -256,7 +286,7 @@ class _Training:
         if weights != "none":
             weigh_labels(predictor.model.output, predictor.targets, [train[number] for number in keep], weights)
         kept = Kept([items[number] for number in keep], draws_of(self.recipe), self.recipe.train.seed)
-        return kept, lambda item: str(train[keep[item]].place)
+        return kept, lambda item: train[keep[item]]
 
     def _describe_model(self, device: torch.device, lengths: Sequence[int] | np.ndarray) -> None:
         size = sum(parameter.numel() for parameter in self.predictor.model.parameters())

@@ -104,7 +104,7 @@ def test_epochs_become_updates_and_the_last_update_is_evaluated():
     heard = Heard()
     trainer = trainer_for(small.examples(40), heard, train={"epochs": 3, "evaluate_every": 4})
     trainer.run()
-    epoch = len(trainer._plan(0))
+    epoch = len(trainer.plan_of(0))
     assert len(heard.losses) == 3 * epoch
     assert [update for update, _, _ in heard.scores][-1] == 3 * epoch
     assert all(update % 4 == 0 or update == 3 * epoch for update, _, _ in heard.scores)

@@ -104,7 +104,7 @@ class Trainer:
         self.device = next(self.model.parameters()).device
         self._started = time.monotonic() - self.progress.seconds
         self._saved = self._measure_from = self._last = time.monotonic()
-        self._epoch_updates = math.ceil(len(self._plan(0)) / self.settings.accumulate)
+        self._epoch_updates = math.ceil(len(self.plan_of(0)) / self.settings.accumulate)
         if self.settings.epochs is not None and self.progress.total is None:
             self.progress.total = max(1, round(self.settings.epochs * self._epoch_updates))
 
@@ -133,7 +133,7 @@ class Trainer:
     # How far there is to go
 
     @property
-    def _every(self) -> int:
+    def every(self) -> int:
         """Updates between evaluations."""
         if self.settings.evaluate_every is not None:
             return self.settings.evaluate_every
@@ -143,7 +143,7 @@ class Trainer:
     @property
     def _evaluation_due(self) -> bool:
         update, total = self.progress.update, self.progress.total
-        return total is not None and (update % self._every == 0 or update >= total)
+        return total is not None and (update % self.every == 0 or update >= total)
 
     @property
     def _finished(self) -> bool:
@@ -181,13 +181,14 @@ class Trainer:
 
     # One update
 
-    def _plan(self, epoch: int) -> Plan:
+    def plan_of(self, epoch: int) -> Plan:
+        """Which items make up which batch of an epoch."""
         return plan(self.items.sizes, self.settings.batch_tokens, seed=self.settings.seed, epoch=epoch)
 
     def _updates(self) -> Iterator[list[Batch]]:
         """The batches of each update, from where the run stands."""
         while True:
-            order = self._plan(self.progress.epoch)
+            order = self.plan_of(self.progress.epoch)
             while self.progress.batch < len(order):
                 numbers = order[self.progress.batch : self.progress.batch + self.settings.accumulate]
                 yield [self.items.batch(items, self.progress.epoch) for items in numbers]
@@ -219,6 +220,10 @@ class Trainer:
             group["lr"] = rate * group["share"]
         self.optimizer.step()
         return total, norm.item()
+
+    def rehearse(self, numbers: Sequence[int]) -> None:
+        """One update from some items, as any other; for a trainer that is thrown away."""
+        self._update([self.items.batch(numbers, 0)] * self.settings.accumulate)
 
     def _check(self, loss: float, batches: Sequence[Batch]) -> None:
         if math.isfinite(loss):
