@@ -1,4 +1,4 @@
-"""What is exported gives the same answers, at lengths it was not drawn by too; else nothing is written, and why."""
+"""What is exported gives the same answers, at lengths it was not drawn by too; else nothing is written."""
 
 import json
 from dataclasses import replace
@@ -16,7 +16,8 @@ from regard.data.example import Example
 from regard.errors import RegardError
 from regard.recipe import recipe_from
 from regard.ship import formats, graph
-from regard.ship.formats import FORMATS, output_name
+from regard.ship.formats import FORMATS
+from regard.ship.graph import output_name
 from regard.ship.refuse import refuse
 
 INSTALLED = [
@@ -49,7 +50,7 @@ def lines(folder):
 def ask_file(to, path, inputs):
     """A graph's file asked as those do who have no regard: with the library of the format alone."""
     if to == "torch":
-        return torch.export.load(path).module()(inputs)["upos"].detach()
+        return torch.export.load(path).module()(inputs)[output_name("upos")].detach()
     import onnxruntime
 
     session = onnxruntime.InferenceSession(path)
@@ -67,14 +68,18 @@ def test_an_export_answers_as_the_model_at_any_length_and_padded(to, folder):
     place = folder / "runs" / "small" / "export" / to
     told = json.loads((place / "model.json").read_text(encoding="utf-8"))
     run = package.load(folder / "runs" / "small")
-    assert told["outputs"][0]["labels"] == list(run.predictor.targets["upos"].names)
+    assert told["targets"][0]["labels"] == list(run.predictor.targets["upos"].names)
     words = [word for example in small.examples(5) for word in example.words]
     items = [run.predictor.item(Example(tuple((words * 2)[:length]))) for length in (1, 7, 33)]
     for numbers in ([0], [1], [2], [2, 0, 1]):
         inputs = collate(items, numbers).inputs
         with torch.inference_mode():
             wanted = run.predictor.model(inputs)["upos"]
-        found = ask_file(to, place / FORMATS[to].file, {one["name"]: inputs[one["name"]] for one in told["inputs"]})
+        found = ask_file(
+            to,
+            place / f"model{FORMATS[to].suffix}",
+            {one["name"]: inputs[one["name"]] for one in told["graphs"][0]["inputs"]},
+        )
         for row, number in enumerate(numbers):
             real = items[number].answers
             assert np.allclose(found[row, :real], wanted[row, :real], atol=1e-4), (to, numbers)
@@ -106,12 +111,12 @@ def test_certify_has_a_line_for_each_export(folder):
 
 
 def test_an_export_that_says_something_else_is_refused_and_not_written(folder, monkeypatch):
-    def load(path, columns):
-        run = FORMATS_AS_THEY_ARE["torch"].load(path, columns)
+    def load(path, names):
+        run = FORMATS_AS_THEY_ARE["torch"].load(path, names)
         # As if the graph forgot about padding: what stands in a batch with a longer one is answered otherwise.
         return lambda inputs: {
-            column: scores + 0.1 * (inputs["lengths"] < scores.shape[1])[:, None, None] * torch.arange(scores.shape[-1])
-            for column, scores in run(inputs).items()
+            name: scores + 0.1 * (inputs["lengths"] < scores.shape[1])[:, None, None] * torch.arange(scores.shape[-1])
+            for name, scores in run(inputs).items()
         }
 
     FORMATS_AS_THEY_ARE = dict(FORMATS)
@@ -122,7 +127,7 @@ def test_an_export_that_says_something_else_is_refused_and_not_written(folder, m
 
 
 def test_a_graph_that_holds_the_lengths_it_was_drawn_by_is_refused(folder, monkeypatch):
-    monkeypatch.setattr(graph, "_open", lambda inputs, most: {name: None for name in inputs})
+    monkeypatch.setattr(graph, "_open", lambda graph: dict.fromkeys(graph.inputs))
     done = regard("export", "runs/small", "--to", "torch", "--out", "elsewhere", folder=folder)
     assert done.status == 2 and "the export to torch DIFFERS, as always it fails" in done.err
     assert not (folder / "elsewhere").exists()
@@ -150,7 +155,12 @@ REFUSED = {
     "model.encoder = recurrent": {"model": {"encoder": "recurrent"}},
     "model.position = floater": {"model": {"position": "floater"}},
     "model.normalizer = entmax15: ONNX": {"model": {"normalizer": "entmax15"}},
-    "task.kind = seq2seq": {"task": {"kind": "seq2seq"}, "input": {"tokens": "characters"}},
+    "task.kind = mlm": {"task": {"kind": "mlm"}, "input": {"tokens": "characters"}},
+    "model.decoder = convolution": {
+        "task": {"kind": "seq2seq"},
+        "input": {"tokens": "characters"},
+        "model": {"decoder": "convolution"},
+    },
 }
 
 

@@ -242,7 +242,8 @@ class Cache:
 
     def begin(self, x: Tensor) -> Tensor:
         """Make room for new elements, (rows, new, width); gives where they stand, (rows | 1, new)."""
-        self.lineage.begin(len(x) // self.lineage.beam, x.device)
+        # Not len(…), which makes a fixed number of a size that is open while a model is exported.
+        self.lineage.begin(x.shape[0] // self.lineage.beam, x.device)
         if self.lineage.ages is not None:
             return self.lineage.ages.repeat_interleave(self.lineage.beam)[:, None]
         return torch.arange(self.length, self.length + x.shape[1], device=x.device)[None]

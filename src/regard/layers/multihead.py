@@ -65,7 +65,7 @@ class MultiHeadAttention(nn.Module):
             raise ShapeError(f"{heads} heads cannot share {self.key_heads} key_heads evenly")
         memory_width = width if memory_width is None else memory_width
         content_width = memory_width if content_width is None else content_width
-        value_width = self.head_width if value_width is None else value_width
+        value_width = self.value_width = self.head_width if value_width is None else value_width
         if not project and (memory_width, content_width, value_width) != (width, width, width / heads):
             raise ShapeError(
                 f"without projections all is as wide as what asks, {width}, in {heads} heads; found a memory of "
@@ -126,14 +126,14 @@ class MultiHeadAttention(nn.Module):
             key_positions = positions
             if isinstance(cache, AttentionCache):
                 keys, values, key_positions = cache.extend(keys, values, where)
-                queries, mask = _beside(queries, len(keys)), cache.sight & mask
+                queries, mask = _beside(queries, keys.shape[0]), cache.sight & mask
                 # Beams stand beside each other, where the row of each would stand.
                 positions = where.view(-1, queries.shape[2]) if len(where) > 1 else where.expand(1, queries.shape[2])
         else:
             project = partial(self.project, memory, content)
             keys, values = cache.keep(project) if isinstance(cache, MemoryCache) else project()
             position, positions, key_positions = NOWHERE, None, None
-            queries = _beside(queries, len(keys))
+            queries = _beside(queries, keys.shape[0])
         output = attend(
             queries,
             _share(keys, self.heads),
@@ -172,10 +172,12 @@ def _split(x: Tensor, heads: int) -> Tensor:
 def _beside(queries: Tensor, batch: int) -> Tensor:
     """Rows that share a memory become queries of one row: (rows, heads, 1, head_width) -> (batch, heads, rows / batch,
     head_width), so that the memory need not be there several times."""
-    if len(queries) == batch:
+    # Not len(…), which makes a fixed number of a size that is open while a model is exported.
+    rows = queries.shape[0]
+    if rows == batch:
         return queries
-    if queries.shape[2] != 1 or len(queries) % batch:
-        raise ShapeError(f"{len(queries)} rows of {queries.shape[2]} queries cannot share a memory of {batch} rows")
+    if queries.shape[2] != 1 or rows % batch:
+        raise ShapeError(f"{rows} rows of {queries.shape[2]} queries cannot share a memory of {batch} rows")
     return queries.view(batch, -1, *queries.shape[1:]).squeeze(3).transpose(1, 2)
 
 

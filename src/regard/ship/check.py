@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import cycle, islice
 
-from torch import Tensor
-
 from regard.certificate import Line
-from regard.certificate.asking import Found, ask, distance
+from regard.certificate.asking import Found, ask, distance, telling
 from regard.certificate.certify import some
 from regard.certificate.ways import PADDING, USUAL, Way, alone, alone_and_padded, as_it_is, in_groups
 from regard.data.batching import Item
 from regard.data.example import Example
-from regard.models.inputs import Inputs
-from regard.models.model import EncoderModel
 from regard.predict import Predictor
 from regard.ship.formats import Runner
-from regard.ship.graph import inputs_of
+from regard.ship.standing import plainly, standing_in
 
 # Lengths in words that a graph is asked, each by itself and all together, padded.
 LENGTHS = (1, 7, 33)
@@ -32,29 +27,19 @@ _WAYS = (
 )
 
 
-class Exported(EncoderModel):
-    """A graph in the place of the model it was drawn from."""
-
-    def __init__(self, model: EncoderModel, run: Runner) -> None:
-        super().__init__(model.input, model.encoder, model.gather, model.output)
-        self.run = run
-
-    def forward(self, inputs: Inputs) -> dict[str, Tensor]:
-        return self.run(inputs_of(inputs))
-
-
-def compare(predictor: Predictor, run: Runner, examples: Sequence[Example], name: str, longest: int | None) -> Line:
+def compare(
+    predictor: Predictor, runs: Mapping[str, Runner], examples: Sequence[Example], name: str, longest: int | None
+) -> Line:
     """The certificate's line of an export.
 
-    run:     what asks the graph
+    runs:    what asks each graph, by its name
     longest: how long an item may be
     """
     ways = ("as it is", f"exported to {name.removeprefix('export ')}")
     asked = [*some(predictor, examples), *_of_lengths(predictor, examples)]
-    items = [item for item in map(predictor.item, asked) if longest is None or item.length <= longest]
-    model = predictor.model
-    assert isinstance(model, EncoderModel)
-    other = replace(predictor, model=Exported(model, run))
+    fitting = [item for item in map(predictor.item, asked) if longest is None or item.length <= longest]
+    predictor = plainly(predictor)
+    items, other = telling(predictor, fitting), standing_in(predictor, runs)
     wanted = ask(predictor, items)[0]
     apart = distance(predictor, wanted, wanted)
     for way in _WAYS:

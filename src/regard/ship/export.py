@@ -11,21 +11,21 @@ from regard.certificate import Line
 from regard.certificate.certify import some
 from regard.certificate.of_run import add_line, examples_of
 from regard.corpus import Say
-from regard.data.batching import Item, collate
+from regard.data.batching import Item
 from regard.data.example import Example
 from regard.data.lines import digest
 from regard.data.signal.kinds import input_to_json
 from regard.errors import FolderError, RegardError, choose
 from regard.folder import RESOLVED, TOKENIZER, WEIGHTS, model_folder, replacing
 from regard.layers import Encoder
-from regard.models.model import EncoderModel
+from regard.models.model import EncoderDecoderModel, EncoderModel
 from regard.predict import Predictor
 from regard.recipe.settings import Recipe
 from regard.run import load
 from regard.ship.check import compare
 from regard.ship.describe import described
 from regard.ship.formats import FORMATS, check_installed
-from regard.ship.graph import EXAMPLES, draw, inputs_of
+from regard.ship.graph import EXAMPLES, graphs
 from regard.ship.refuse import notes, refuse
 
 # Where a run's exports lie, a folder for each format; and what stands beside a graph.
@@ -61,7 +61,7 @@ def export_run(
     examples, _ = examples_of(loaded, folder, data, say, command=f"regard export {run} --to {to}")
     target = exports(folder) / to if out is None else Path(out)
     _check_free(target)
-    line = _write(loaded.predictor, loaded.recipe, examples, to, target, weights=digest(folder / WEIGHTS))
+    line = write_export(loaded.predictor, loaded.recipe, examples, to, target, weights=digest(folder / WEIGHTS))
     for note in notes(loaded.recipe):
         say(note)
     add_line(folder, line)
@@ -80,31 +80,35 @@ def _check_free(target: Path) -> None:
         raise FolderError(f"{target} holds something else than an export; name another folder with --out")
 
 
-def _write(
+def write_export(
     predictor: Predictor, recipe: Recipe, examples: Sequence[Example], to: str, target: Path, *, weights: str
 ) -> Line:
     """The graph and what stands beside it; nothing stays if it does not give the same."""
     format, most = FORMATS[to], longest(predictor)
-    items = _drawn_by(predictor, examples, most)
-    names = list(inputs_of(collate(items, [0]).inputs))
-    graph, columns = draw(predictor, items, most), list(predictor.targets)
+    parts = list(graphs(predictor, _drawn_by(predictor, examples, most.get("time")), most))
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as folder:
-        format.save(graph, folder / format.file, names, columns)
-        told = described(recipe, to, names, dict(predictor.targets), longest=most, weights=weights)
+        for part in parts:
+            format.save(part, format.file(folder, part.name))
+        told = described(recipe, to, parts, predictor.targets, most=most, weights=weights)
         (folder / DESCRIPTION).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / TOKENIZER).write_text(input_to_json(predictor.tokenizer), encoding="utf-8")
-        line = compare(predictor, format.load(folder / format.file, columns), examples, f"export {to}", most)
+        runs = {part.name: format.load(format.file(folder, part.name), list(part.inputs)) for part in parts}
+        line = compare(predictor, runs, examples, f"export {to}", most.get("time"))
         if line.failed:
             raise RegardError(f"the export to {to} {line.verdict}; nothing is written")
     return line
 
 
-def longest(predictor: Predictor) -> int | None:
-    """How long an item may be; None: any length."""
-    model = predictor.model
-    assert isinstance(model, EncoderModel)
-    return model.encoder.position.most if isinstance(model.encoder, Encoder) else None
+def longest(predictor: Predictor) -> dict[str, int]:
+    """How long what is read (time) and written (length) may be, where there is a longest."""
+    model, found = predictor.model, {}
+    assert isinstance(model, EncoderModel | EncoderDecoderModel)
+    if isinstance(model.encoder, Encoder) and model.encoder.position.most is not None:
+        found["time"] = model.encoder.position.most
+    if isinstance(model, EncoderDecoderModel) and model.decoder.position.most is not None:
+        found["length"] = model.decoder.position.most
+    return found
 
 
 def _drawn_by(predictor: Predictor, examples: Sequence[Example], most: int | None) -> list[Item]:

@@ -17,8 +17,9 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.machine import EXTRAS
 from regard.models.inputs import Inputs
+from regard.ship.graph import Graph
 
-# Inputs -> for each target column (batch, answers, scores).
+# A graph's inputs by name -> its outputs by name.
 Runner = Callable[[Inputs], dict[str, Tensor]]
 
 
@@ -26,18 +27,22 @@ Runner = Callable[[Inputs], dict[str, Tensor]]
 class Format:
     """A format.
 
-    file:   what the graph's file is called
-    save:   writes a graph with its inputs' and outputs' names
-    load:   reads it again, as those do who use it; gives what asks it
-    extra:  the extra of the package that it needs
+    suffix: what a graph's file ends with
+    save:   writes a graph
+    load:   reads it again, as those do who use it, and gives what asks it; it is told the names of its inputs
+    extra:  the extra of the packages that it needs
     code:   whether such a file could run code when it is read
     """
 
-    file: str
-    save: Callable[[torch.export.ExportedProgram, Path, Sequence[str], Sequence[str]], None]
+    suffix: str
+    save: Callable[[Graph, Path], None]
     load: Callable[[Path, Sequence[str]], Runner]
     extra: str | None = None
     code: bool = False
+
+    def file(self, folder: Path, name: str) -> Path:
+        """Where a graph lies."""
+        return folder / f"{name}{self.suffix}"
 
 
 def check_installed(name: str) -> None:
@@ -48,46 +53,47 @@ def check_installed(name: str) -> None:
         raise RegardError(f"--to {name} needs {', '.join(missing)}, which is missing; pip install regard[{extra}]")
 
 
-def output_name(column: str) -> str:
-    """What a graph calls the scores of a target column."""
-    return f"scores.{column}"
-
-
-def _save_torch(graph: torch.export.ExportedProgram, path: Path, inputs: Sequence[str], columns: Sequence[str]) -> None:
+def _save_torch(graph: Graph, path: Path) -> None:
     with _quiet():
-        torch.export.save(graph, path)
+        torch.export.save(graph.drawn(), path)
 
 
-def _load_torch(path: Path, columns: Sequence[str]) -> Runner:
+def _load_torch(path: Path, names: Sequence[str]) -> Runner:
     with _quiet():
         module = torch.export.load(path).module()
 
     def run(inputs: Inputs) -> dict[str, Tensor]:
         with torch.no_grad():
-            return module(inputs)
+            found: dict[str, Tensor] = module({name: inputs[name] for name in names})
+            return found
 
     return run
 
 
-def _save_onnx(graph: torch.export.ExportedProgram, path: Path, inputs: Sequence[str], columns: Sequence[str]) -> None:
-    names = [output_name(column) for column in columns]
+def _save_onnx(graph: Graph, path: Path) -> None:
+    # Inputs and outputs may not have the same name.
+    names = {"input_names": list(graph.inputs), "output_names": [_onnx_output(name) for name in graph.outputs]}
     with _quiet():
-        program = torch.onnx.export(graph, input_names=list(inputs), output_names=names, dynamo=True, verbose=False)
+        program = torch.onnx.export(graph.drawn(), **names, dynamo=True, verbose=False)  # type: ignore[arg-type]
         assert program is not None
         program.save(path)
 
 
-def _load_onnx(path: Path, columns: Sequence[str]) -> Runner:
+def _onnx_output(name: str) -> str:
+    return f"next.{name}" if name == "past" else name
+
+
+def _load_onnx(path: Path, names: Sequence[str]) -> Runner:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    asked = [one.name for one in session.get_inputs()]
+    given = [one.name.removeprefix("next.") for one in session.get_outputs()]
 
     def run(inputs: Inputs) -> dict[str, Tensor]:
-        found = session.run([output_name(column) for column in columns], {name: inputs[name].numpy() for name in asked})
-        return {column: torch.from_numpy(scores) for column, scores in zip(columns, found, strict=True)}
+        found = session.run(None, {name: inputs[name].numpy() for name in names})
+        return dict(zip(given, map(torch.from_numpy, found), strict=True))
 
     return run
 
@@ -107,6 +113,6 @@ def _quiet() -> Iterator[None]:
 
 
 FORMATS: dict[str, Format] = {
-    "torch": Format("model.pt2", _save_torch, _load_torch, code=True),
-    "onnx": Format("model.onnx", _save_onnx, _load_onnx, extra="onnx"),
+    "torch": Format(".pt2", _save_torch, _load_torch, code=True),
+    "onnx": Format(".onnx", _save_onnx, _load_onnx, extra="onnx"),
 }

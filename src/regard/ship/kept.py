@@ -37,7 +37,7 @@ def _line(predictor: Predictor, examples: Sequence[Example], folder: Path, to: s
     name, ways, format = f"export {to}", ("as it is", f"exported to {to}"), FORMATS[to]
     place = exports(folder) / to
     if format.code and not trust_code:
-        return Line(name, ways, reason=f"{place / format.file} could hold code; --trust-code lets it be read")
+        return Line(name, ways, reason=f"the files in {place} could hold code; --trust-code lets them be read")
     try:
         check_installed(to)
     except RegardError as error:
@@ -46,8 +46,11 @@ def _line(predictor: Predictor, examples: Sequence[Example], folder: Path, to: s
     if told.get("weights") != digest(folder / WEIGHTS):
         return Line(name, ways, reason="it was made of other weights; export it again", failed=True)
     try:
-        run = format.load(place / format.file, list(predictor.targets))
+        runs = {
+            graph["name"]: format.load(format.file(place, graph["name"]), [one["name"] for one in graph["inputs"]])
+            for graph in told["graphs"]
+        }
     except Exception as error:  # another library's, of whatever kind
-        told_first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return Line(name, ways, reason=f"{place / format.file} cannot be read: {told_first}", failed=True)
-    return compare(predictor, run, examples, name, told.get("longest"))
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return Line(name, ways, reason=f"{place} cannot be read: {first}", failed=True)
+    return compare(predictor, runs, examples, name, told["most"].get("time"))

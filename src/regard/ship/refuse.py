@@ -17,8 +17,14 @@ def refuse(recipe: Recipe, to: str) -> None:
 
 def _reasons(recipe: Recipe, to: str) -> Iterator[str]:
     task, model = recipe.task.kind, recipe.model
-    if task not in ("label", "classify", "regress"):
-        yield f"task.kind = {task} answers by more than one pass through a graph"
+    if task not in ("label", "classify", "regress", "seq2seq"):
+        yield f"task.kind = {task}: label, classify, regress and seq2seq are exported"
+    if task == "seq2seq" and model.decoder != "attention":
+        yield f"model.decoder = {model.decoder}: what it remembers has another form than a graph's step takes"
+    if task == "seq2seq" and recipe.decode.unknown == "copy":
+        yield "decode.unknown = copy: a graph does not tell where the model looks"
+    if task == "seq2seq" and recipe.decode.coverage_penalty:
+        yield "decode.coverage_penalty: a graph does not tell where the model looks"
     if recipe.input.kind != "text":
         yield f"input.kind = {recipe.input.kind}: only what reads text is exported"
     if recipe.output.crf:
