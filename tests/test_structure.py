@@ -25,6 +25,7 @@ from regard.layers.block import PLACES
 from regard.machine import EXTRAS
 from regard.models.gather import POOLINGS
 from regard.models.signal_inputs import STEMS
+from regard.models.speech_input import LEVELS
 from regard.recipe import NAMES
 from regard.recipe.settings import FORMATS
 from regard.training.metric import METRICS
@@ -68,6 +69,7 @@ TABLES = {
     "output.tokens": {name: kind for name, kind in TOKENIZERS.items() if name != WordCharacterTokenizer.kind},
     "data.split_by": DIVISIONS,
     "data.scheme": FILE_SCHEMES,
+    "input.level": LEVELS,
     "output.scheme": SCHEMES,
     "model.encoder": ENCODERS,
     "model.decoder": DECODERS,

@@ -44,12 +44,13 @@ from regard.layers import (
     Recurrence,
 )
 from regard.models.answering import best_at_masks, best_of_each
-from regard.models.gather import POOLINGS, Ahead, Asked, Compared, EachWord, Together
+from regard.models.gather import POOLINGS, Ahead, Asked, Compared, EachElement, EachWord, Together
 from regard.models.inputs import Embedding, InputPart, MarkedInput, PieceInput, ScaledEmbedding, WordInput
 from regard.models.model import DecoderModel, EncoderDecoderModel, EncoderModel
 from regard.models.outputs import (
     ClassesHead,
     CrfHead,
+    CtcHead,
     Head,
     Heads,
     NumberHead,
@@ -57,9 +58,18 @@ from regard.models.outputs import (
     SoftmaxHead,
     TiedProjection,
 )
+from regard.models.spelling import Speller
 from regard.plain_text import LEARNT_FROM
 from regard.predict import Predictor
-from regard.recipe.settings import NUMBER_TASKS, POOLED_TASKS, TEXT_TASKS, WHOLE_TASKS, ModelSettings, Recipe
+from regard.recipe.settings import (
+    NUMBER_TASKS,
+    POOLED_TASKS,
+    TEXT_TASKS,
+    TO_TEXT_TASKS,
+    WHOLE_TASKS,
+    ModelSettings,
+    Recipe,
+)
 from regard.writing import writer
 
 # How many rows and columns the largest picture has; None where what is read stands along a line.
@@ -80,7 +90,7 @@ def learn_answers(
     if recipe.task.kind in TEXT_TASKS:
         assert isinstance(input, Tokenizer)
         return {column: _TEXT_TARGETS[recipe.task.kind](input) for column in columns}
-    if recipe.task.kind == "seq2seq":
+    if recipe.task.kind in TO_TEXT_TASKS:
         return {column: learn_texts(recipe, examples, input) for column in columns}
     return learn_targets(recipe, examples, columns)
 
@@ -153,12 +163,20 @@ def build(
         # A forecast begins with the values known last, which must not be dropped.
         output = Heads(list(targets), heads, dropout=0.0 if isinstance(gather, Ahead) else recipe.model.dropout)
         model = EncoderModel(input, encoder, gather, output)
+    if recipe.task.kind == "ctc":
+        ((column, texts),) = targets.items()
+        assert isinstance(texts, Texts)
+        return Predictor(
+            model, tokenizer, targets, Speller(model, column, texts.end, recipe.decode.beam), budget, whole
+        )
     apart, marked = recipe.model.towers, recipe.input.shared_words
     return Predictor(model, tokenizer, targets, best_of_each(model), budget, whole, apart, marked)
 
 
-def _gather(recipe: Recipe, tokenizer: InputKind) -> EachWord | Together | Compared | Ahead:
+def _gather(recipe: Recipe, tokenizer: InputKind) -> EachWord | EachElement | Together | Compared | Ahead:
     model = recipe.model
+    if recipe.task.kind == "ctc":
+        return EachElement(model.width)
     if recipe.task.kind == "forecast":
         assert recipe.output.horizon is not None
         pool, columns = POOLINGS[model.pooling](model.width), tokenizer.sizes()["columns"]
@@ -188,6 +206,7 @@ def _encoder_decoder(
         written=written,
         decoder=_decoder(settings, code),
         output=Heads([column], [SoftmaxHead(settings.width, texts.end + 1, tied)]),
+        spelled=CtcHead(settings.width, texts.end + 1) if recipe.output.ctc else None,
     )
 
 
@@ -251,7 +270,7 @@ def _attention_encoder(model: ModelSettings, code: Path | None, grid: Grid) -> n
         position=_position(model, code, model.depth, causal=False, grid=grid),
         norm=_last_norm(model),
         dropout=model.dropout,
-        window=(model.window[0], model.window[1]) if model.window else None,
+        window=model.window or None,
     )
 
 
@@ -350,6 +369,8 @@ def _head(recipe: Recipe, target: Target, width: int) -> Head:
         return NumberHead(width)
     if isinstance(target, Classes):
         return ClassesHead(width, len(target.names))
+    if isinstance(target, Texts):
+        return CtcHead(width, target.end + 1)
     assert isinstance(target, Labels)
     labels = target
     if not recipe.output.crf:

@@ -80,12 +80,16 @@ def init(
     task: Annotated[
         str,
         typer.Argument(
-            help="label (each word or step), classify, regress (the whole), seq2seq, mlm, lm, forecast (next steps)."
+            help="label (each word or step), classify, regress (the whole), seq2seq, ctc (a text), mlm, lm, forecast."
         ),
     ],
     data: Annotated[
         list[str],
-        typer.Option("--data", metavar="TRAIN [DEV [TEST]]", help="Files; for seq2seq also in twos, line by line."),
+        typer.Option(
+            "--data",
+            metavar="TRAIN [DEV [TEST]]",
+            help="Files; for seq2seq also in twos, line by line; of speech lists or folders.",
+        ),
     ],
     more: Annotated[list[str] | None, typer.Argument(metavar="[DEV [TEST]]", help="The other files.")] = None,
     out: Annotated[Path, typer.Option("--out", help="The recipe to write.")] = Path("recipe.toml"),
@@ -95,7 +99,7 @@ def init(
     tokens: Annotated[str | None, typer.Option("--tokens", help="mlm, lm: as in input.tokens.")] = None,
     start: Annotated[Path | None, typer.Option("--start", metavar="RUN", help="A run to begin with.")] = None,
     separator: Annotated[str, typer.Option("--separator", help="What parts several classes in a cell.")] = "",
-    kind: Annotated[str, typer.Option("--input", help="text, vectors or image: what is read.")] = "text",
+    kind: Annotated[str, typer.Option("--input", help="text, vectors, image or speech: what is read.")] = "text",
     item: Annotated[
         str | None, typer.Option("--item", help="vectors: rows with one value in this column are an item's steps.")
     ] = None,
@@ -178,6 +182,9 @@ def predict(
     align: Annotated[bool, typer.Option("--align", help="Which source word stands behind which: 0-0 2-1.")] = False,
     layer: Annotated[int | None, typer.Option("--layer", help="align: by this layer, from 1; the last.")] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Each text as it is decided, with a beam of 1.")] = False,
+    timestamps: Annotated[
+        bool, typer.Option("--timestamps", help="Of speech: item, begin and end in seconds, word; a line for each.")
+    ] = False,
     targets: Annotated[
         str | None, typer.Option("--score-targets", metavar="FILE", help="How probable its lines are.")
     ] = None,
@@ -197,7 +204,7 @@ def predict(
     file = files[0] if files else "-"
     loaded = load([run, *(others or [])], trust_code=trust_code).decoding(changes)
     ways = {"--best": best != 1, "--align": align, "--stream": stream, "--score-targets": targets is not None}
-    ways |= {"--probabilities": probabilities, "--top": top is not None}
+    ways |= {"--probabilities": probabilities, "--top": top is not None, "--timestamps": timestamps}
     printing.check_together([name for name, asked in ways.items() if asked])
     long_file.check_together(ways, processes, resume_from)
     reader = loaded.reader(file, format)
@@ -210,6 +217,9 @@ def predict(
         return
     if stream:
         printing.print_stream(loaded, loaded.read(file, reader, on_error=on_error), as_json)
+        return
+    if timestamps:
+        printing.print_times(loaded, loaded.answers_in(file, reader, on_error=on_error), as_json)
         return
     texts = (best, align, layer) if best != 1 or align or layer is not None else None
     asked = long_file.Asked((run, *(others or [])), trust_code, tuple(changes.items()), texts)

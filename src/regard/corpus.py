@@ -38,7 +38,7 @@ from regard.data.target import number, parted
 from regard.data.text import SPLITS
 from regard.errors import DataError, choose
 from regard.plain_text import TEXT, read_texts, set_aside
-from regard.recipe.settings import TEXT_TASKS, WHOLE_TASKS, Recipe
+from regard.recipe.settings import TEXT_TASKS, TO_TEXT_TASKS, WHOLE_TASKS, Recipe
 
 Say = Callable[[str], None]
 
@@ -189,7 +189,7 @@ def _learnt(recipe: Recipe, labels: Sequence[str | None], example: Example) -> t
     output's scheme; and what is learnt or scored must be there: a number that is one, a class that is not empty."""
     data, kind = recipe.data, recipe.task.kind
     labels = tuple(_known(label, recipe) for label in labels)
-    if kind == "seq2seq":
+    if kind in TO_TEXT_TASKS:
         return tuple(None if text is None else _written(text, recipe) for text in labels)
     if kind == "regress":
         for value in labels:
@@ -274,6 +274,7 @@ def _signal_reader(recipe: Recipe, path: str | Path, format: str, predicting: bo
         predicting=predicting,
         encoding_errors=data.encoding_errors,
         patch=recipe.patch,
+        rate=recipe.input.rate,
     )
     format = kind.guess(path) if format == "guess" else format
     return choose(kind.readers, format, f"data.format of {recipe.input.kind}")(wanted, kind.check)
@@ -311,7 +312,7 @@ def splitter(recipe: Recipe) -> Split:
 
     Where a text is written, nothing is written of a text that is blank.
     """
-    if recipe.task.kind in ("seq2seq", *TEXT_TASKS):
+    if recipe.task.kind in (*TO_TEXT_TASKS, *TEXT_TASKS):
         split = _split_text(recipe)
         return lambda text: split(text) if text.strip() else ()
     return _split_text(recipe)
@@ -351,6 +352,8 @@ def given_corpus(recipe: Recipe, given: Mapping[str, Pairs], say: Say) -> Corpus
     if recipe.task.kind in TEXT_TASKS:
         return _given_texts(recipe, given, say)
     make = partial(_example, split=split, separator=recipe.data.separator)
+    if recipe.input.kind == "vectors":
+        given = {part: list(map(_upright, pairs)) for part, pairs in given.items()}
     if recipe.task.kind == "forecast":
         return _given_series(recipe, given, say)
     parts = {
@@ -424,6 +427,13 @@ def _of_signal(signal: np.ndarray, labels: Any, place: Place, separator: str | N
         labels = separator.join(map(str, labels))
     value = None if labels is None else str(labels)
     return Example((str(place),), {PAIRS_COLUMN: (value,)}, place, whole=True, signal=signal)
+
+
+def _upright(pair: Pair) -> Pair:
+    """A series of one column as (time, 1)."""
+    if isinstance(pair, tuple) and isinstance(pair[0], np.ndarray) and pair[0].ndim == 1:
+        return pair[0][:, None], pair[1]
+    return pair
 
 
 def _split(

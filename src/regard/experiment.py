@@ -15,7 +15,7 @@ from regard.build import build, learn, learn_answers, load_pretrained
 from regard.calibrating import calibrate
 from regard.certificate import Certificate, certify, save_certificate
 from regard.corpus import Corpus, Pairs, given_corpus, read_corpus, settled
-from regard.data.batching import Batch, Items
+from regard.data.batching import Batch, Item, Items
 from regard.data.drawing import Kept
 from regard.data.example import Example
 from regard.data.labels import Labels
@@ -40,6 +40,7 @@ from regard.folder import (
 )
 from regard.inputs import draws_of
 from regard.machine import environment, keep_memory, threads
+from regard.models.model import EncoderDecoderModel
 from regard.plain_text import Drawn
 from regard.predict import Predictor
 from regard.recipe.read import read_recipe, recipe_from
@@ -52,7 +53,7 @@ from regard.start import Start
 from regard.training.checkpoint import restore, state
 from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import shown
-from regard.training.objective import summed_weights, training_loss, weigh_labels
+from regard.training.objective import joint_loss, summed_weights, training_loss, weigh_labels
 from regard.training.progress import Several, Stand, Talk
 from regard.training.report import Report, history
 from regard.training.threshold import choose_thresholds
@@ -280,8 +281,9 @@ class _Training:
         if self.recipe.task.kind in TEXT_TASKS:
             return Drawn(predictor, train, self.recipe.train.seed), train.__getitem__
         items = [predictor.item(example) for example in train]
-        # Nothing is learnt of an item without words, nor of one whose text is not known.
-        keep = [n for n, item in enumerate(items) if item.length and (item.written or not predictor.writes)]
+        # Nothing is learnt of an item without words, nor of one whose text is not known or cannot be said.
+        keep = [n for n, item in enumerate(items) if predictor.teaches(item)]
+        self._name_too_long(items)
         weights = self.recipe.train.class_weights
         if weights != "none":
             weigh_labels(predictor.model.output, predictor.targets, [train[number] for number in keep], weights)
@@ -302,6 +304,27 @@ class _Training:
                 f"{len(long)} items are longer than train.batch_tokens = {budget} and run alone, as that at {where} "
                 f"with {lengths[long[0]]}"
             )
+
+    def _name_too_long(self, items: Sequence[Item]) -> None:
+        """Where elements spell a text, items whose text needs more of them than there are: they are not learnt."""
+        if not self.predictor.spells:
+            return
+        known = [n for n, item in enumerate(items) if item.length and any(item.labels.values())]
+        long = [n for n in known if self.predictor.needed(items[n]) > items[n].length]
+        if long and len(long) == len(known):
+            raise RegardError(
+                f"none of {len(known):,} texts can be learnt: each needs more elements than are read, as that at "
+                f"{self._too_long(items, long[0])}. task.kind = seq2seq has no such limit"
+            )
+        if long:
+            self.talk.say(
+                f"left out: {len(long):,} of {len(known):,} items of train, whose text needs more elements than are "
+                f"read, as that at {self._too_long(items, long[0])}"
+            )
+
+    def _too_long(self, items: Sequence[Item], number: int) -> str:
+        needed, there = self.predictor.needed(items[number]), items[number].length
+        return f"{self.corpus.train[number].place}, which needs {needed} and has {there}"
 
     def _restore(self, trainer: Trainer) -> None:
         folder = self.folder / "last"
@@ -330,7 +353,9 @@ class _Training:
         self._finish(trainer)
 
     def _loss(self, batch: Batch) -> torch.Tensor:
-        model = self.predictor.model
+        model, share = self.predictor.model, self.recipe.output.ctc
+        if share and isinstance(model, EncoderDecoderModel):
+            return joint_loss(model, batch, share, self.recipe.train.label_smoothing)
         return training_loss(model, batch, self.recipe.train.label_smoothing)
 
     def _evaluate(self) -> Evaluation:

@@ -11,6 +11,7 @@ from regard.data.drawing import Draws
 from regard.data.example import Example
 from regard.data.kind import InputKind
 from regard.data.signal.images import ImageDraws, Images
+from regard.data.signal.speech import VOICES, Frames, Speech, SpeechDraws, spread_out
 from regard.data.signal.vectors import VectorDraws, Vectors
 from regard.data.target import written_words
 from regard.data.tokenizer import SHAPES, TOKENIZERS, Tokenizer, TokenizerSettings
@@ -25,7 +26,9 @@ from regard.models.inputs import (
     WordCharacterInput,
     WordInput,
 )
+from regard.models.logmel import LogMel, mean_and_deviation
 from regard.models.signal_inputs import STEMS, ImageInput, VectorInput
+from regard.models.speech_input import LEVELS, FrameInput, Shorten
 from regard.recipe.settings import Recipe
 
 
@@ -123,8 +126,42 @@ def _image_draws(recipe: Recipe) -> Draws:
     return ImageDraws(given.mixup, shift=given.shift, flip=given.flip, crop=given.crop, turn=given.turn)
 
 
+def _learn_speech(recipe: Recipe, examples: Sequence[Example]) -> InputKind:
+    given = recipe.input
+    found = Speech(Frames.of(given.rate, given.bands, given.frame_ms, given.step_ms, given.shorten))
+    for example in examples:
+        found.of(example)  # what cannot be read is refused here, with its place
+    if given.level != "train":
+        return found
+    mel = _log_mel(recipe)
+    return Speech(
+        found.cut, *mean_and_deviation(mel, (found.of(example).samples() for example in spread_out(examples)))
+    )
+
+
+def _log_mel(recipe: Recipe) -> LogMel:
+    given = recipe.input
+    return LogMel(given.rate, given.bands, frame_ms=given.frame_ms, step_ms=given.step_ms)
+
+
+def _speech(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputPart:
+    given = recipe.input
+    assert isinstance(kind, Speech)
+    shorten = Shorten(given.bands, recipe.model.width, shorten=given.shorten, channels=given.channels)
+    level = LEVELS[given.level](kind.mean, kind.deviation)
+    return FrameInput(_log_mel(recipe), level, shorten, pitch=given.pitch, voices=VOICES)
+
+
+def _speech_draws(recipe: Recipe) -> Draws:
+    given = recipe.input
+    return SpeechDraws(
+        speed=given.speed, pitch=given.pitch, noise=given.noise, equalizer=given.equalizer, hide=given.hide
+    )
+
+
 INPUTS: dict[str, Input] = {
     "text": Input(learn_tokenizer, _text),
+    "speech": Input(_learn_speech, _speech, _speech_draws),
     "vectors": Input(_learn_vectors, _vectors, _vector_draws),
     "image": Input(_learn_images, _images, _image_draws),
 }

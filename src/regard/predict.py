@@ -14,16 +14,20 @@ from regard.data.batching import IGNORED, Batch, Item, batches
 from regard.data.example import Example
 from regard.data.kind import InputKind
 from regard.data.masking import MASK, Masked, Masking, of_the_item
+from regard.data.signal.speech import EncodedSpeech
 from regard.data.target import Certainty, Target, Texts
 from regard.data.tokenizer import EncodedText
 from regard.data.vocabulary import SEPARATOR
+from regard.decode.ctc import align, frames_needed
 from regard.errors import DataError, ShapeError
 from regard.models.answering import Answered, Answering, best_at_masks
 from regard.models.generate import Writer
 from regard.models.inputs import Inputs
 from regard.models.model import DecoderModel, EncoderDecoderModel, EncoderModel
-from regard.models.outputs import log_probabilities
-from regard.written import EMPTY, Source, Written, read
+from regard.models.outputs import SoftmaxHead, log_probabilities
+from regard.models.spelling import Speller, spelling_of
+from regard.models.streaming import against_streaming
+from regard.written import EMPTY, Source, Timed, Written, read, timed, word_of_each
 
 # So many examples are sorted by length at a time; memory does not grow with the file.
 _AT_A_TIME = 2048
@@ -115,9 +119,28 @@ class Predictor:
         """What is written, where the answer is a text."""
         return next((target for target in self.targets.values() if isinstance(target, Texts)), None)
 
+    @property
+    def writer(self) -> Writer | None:
+        """What writes piece by piece, where a decoder does."""
+        return self.answering if isinstance(self.answering, Writer) else None
+
+    @property
+    def spells(self) -> bool:
+        """Whether the elements that were read spell the text between them (CTC)."""
+        return isinstance(self.answering, Speller)
+
+    @property
+    def against_streaming(self) -> str | None:
+        """Why texts cannot be spelled while speech is still coming; None where they can."""
+        if not isinstance(self.answering, Speller):
+            return "no text is spelled"
+        return against_streaming(self.answering.model)
+
     def quick(self, examples: Sequence[Example]) -> Predictor:
         """The same for the many evaluations of training: texts are written without a search, and no longer than the
         longest of these examples' own."""
+        if isinstance(self.answering, Speller):
+            return replace(self, answering=replace(self.answering, beam=1))
         if not isinstance(self.answering, Writer):
             return self
         longest = max((len(self.item(example).written) for example in examples), default=1)
@@ -141,16 +164,17 @@ class Predictor:
         if isinstance(self.model, DecoderModel) and writes is not None and words:
             # What is read is what is written: the text itself, or its beginning.
             labels = dict.fromkeys(self.targets, (*writes.tokenizer.numbers(words), writes.end))
-        text = next(iter(labels.values()), ()) if writes else ()
+        text = next(iter(labels.values()), ()) if writes and not self.spells else ()
         encoded = self.tokenizer.of(example if words is example.words else replace(example, words=words))
         return Item(
             encoded=encoded,
             labels=labels,
             words=len(words),
-            answers=len(text) if writes else 1 if self.whole else len(example.words),
+            answers=self._answers(example, encoded.length or len(words), len(text)),
             written=(writes.start, *map(int, text[:-1])) if writes and text else (),
             texts=texts_of(words, encoded) if self.apart and isinstance(encoded, EncodedText) else (),
             shared=shared_words(words) if self.marked else (),
+            spelled=self.spells,
         )
 
     def names(self, example: Example) -> tuple[str, ...]:
@@ -165,6 +189,25 @@ class Predictor:
         (column,) = self.targets
         labels = {column: masked.pieces or (IGNORED,) * len(masked.places)}
         return Item(masked.shown, labels, len(example.words), len(masked.places), asked=masked.places)
+
+    def _answers(self, example: Example, vectors: int, pieces: int) -> int:
+        """How many answers there are: one for each vector, each piece, or each word, or one for the whole."""
+        if self.spells:
+            return vectors
+        return pieces if self.writes else 1 if self.whole else len(example.words)
+
+    def teaches(self, item: Item) -> bool:
+        """Whether something can be learnt of an item: it has elements and, where a text is written, a known one that
+        its elements can say."""
+        if not item.length or self.writes is None:
+            return bool(item.length)
+        (labels,) = item.labels.values()
+        return bool(labels) and (not self.spells or self.needed(item) <= item.length)
+
+    def needed(self, item: Item) -> int:
+        """How many elements it takes to say the item's text."""
+        (labels,) = item.labels.values()
+        return frames_needed([int(number) for number in labels[:-1]])
 
     def predict(self, examples: Iterable[Example]) -> Iterator[Answer]:
         """An answer for each example, in the same order."""
@@ -258,6 +301,8 @@ class Predictor:
 
         layer: counted from 1; 0 is the last
         """
+        if isinstance(self.answering, Speller):
+            return replace(self, answering=replace(self.answering, count=count))
         assert isinstance(self.answering, Writer)
         layer = self.answering.looking if layer is None else layer
         return replace(self, answering=replace(self.answering, count=count, looking=layer))
@@ -265,15 +310,35 @@ class Predictor:
     def stream(self, example: Example) -> Iterator[str]:
         """The text of one example as it is decided, in parts that are never half a letter."""
         writes, item = self.writes, self.item(example)
-        assert writes is not None and isinstance(self.answering, Writer)
+        assert writes is not None and isinstance(self.answering, Writer | Speller)
         self.model.eval()
         if item.length:
+            yield from writes.tokenizer.growing(self._decided(self._growing(item)))
+
+    def timed(self, example: Example, text: str) -> list[Timed]:
+        """When each word of a text is said in a recording; nothing where it cannot be said in it."""
+        item, writes = self.item(example), self.writes
+        assert writes is not None and isinstance(item.encoded, EncodedSpeech)
+        (column,) = self.targets
+        tokens = [int(number) for number in writes.encode([text])[:-1]]
+        assert not isinstance(self.model, DecoderModel)
+        self.model.eval()
+        with torch.inference_mode():
             inputs = next(batches([item], self.batch_tokens)).to(self.device).inputs
-            yield from writes.tokenizer.growing(self._decided(self.answering, inputs))
+            scores = spelling_of(self.model, column, inputs)
+        assert scores is not None
+        spans = align(scores[0, : item.length], tokens, writes.end)
+        return timed(text, spans, word_of_each(writes.tokenizer, tokens), item.encoded.cut.seconds)
+
+    def _growing(self, item: Item) -> Iterator[int]:
+        """The pieces of an item's text, each as soon as it is decided."""
+        assert isinstance(self.answering, Writer | Speller)
+        if isinstance(self.answering, Speller) and isinstance(item.encoded, EncodedSpeech):
+            return self.answering.listen(item.encoded.blocks())
+        return self.answering.follow(next(batches([item], self.batch_tokens)).to(self.device).inputs)
 
     @staticmethod
-    def _decided(writer: Writer, inputs: dict[str, torch.Tensor]) -> Iterator[int]:
-        pieces = writer.follow(inputs)
+    def _decided(pieces: Iterator[int]) -> Iterator[int]:
         while True:
             with torch.inference_mode():
                 piece = next(pieces, None)
@@ -342,12 +407,14 @@ class Predictor:
         assert writes is not None
         items = [self.item(example) for example in examples]
         found = [Given(0.0, 0)] * len(examples)
-        full = [number for number, item in enumerate(items) if item.length and item.written]
+        full = [number for number, item in enumerate(items) if item.length and any(item.labels.values())]
         for batch, scores in self.scored([items[number] for number in full]):
             for column, of_column in scores.items():
-                each = log_probabilities(of_column, batch.labels[column])
+                head = self.model.output.head(column)
+                assert isinstance(head, SoftmaxHead)
+                each = head.log_probabilities(of_column, batch.labels[column], batch.inputs["answers"])
                 for row, item in enumerate(batch.items):
-                    found[full[item]] = Given(float(each[row]), items[full[item]].answers)
+                    found[full[item]] = Given(float(each[row]), len(items[full[item]].labels[column]))
         return found
 
     def behind_masks(self, examples: Sequence[Example]) -> list[Behind]:

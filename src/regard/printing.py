@@ -20,7 +20,7 @@ from regard.predict import Answer
 from regard.run import Run
 from regard.scoring import Scored
 from regard.training.metric import LabelScores
-from regard.training.report import signatures
+from regard.training.report import edits, signatures
 from regard.written import Written
 
 
@@ -103,7 +103,7 @@ def print_scores(found: Scored) -> None:
     print("score\tvalue\tlow\thigh")
     for name, (low, high) in found.intervals().items():
         print(f"{name}\t{found.values[name]:.4f}\t{low:.4f}\t{high:.4f}")
-    for name, how in signatures(found.scores).items():
+    for name, how in (*signatures(found.scores).items(), *edits(found.scores).items()):
         print(f"{name}: {how}")
     if isinstance(found.scores, LabelScores):
         if found.scores.scheme != "none":
@@ -116,9 +116,9 @@ def print_scores(found: Scored) -> None:
 
 def scores_as_json(found: Scored, data: str) -> dict[str, Any]:
     """Scores, their intervals, and how BLEU and chrF were computed."""
-    how = signatures(found.scores)
     told = {"data": data, "items": found.scores.items, "scores": found.values, "intervals": found.intervals()}
-    return {**told, "signatures": how} if how else told
+    more = {"signatures": signatures(found.scores), "edits": edits(found.scores)}
+    return {**told, **{name: how for name, how in more.items() if how}}
 
 
 def print_texts(answers: Iterable[Answer], best: int, align: bool, as_json: bool) -> None:
@@ -165,6 +165,23 @@ def _of_text(one: Written, align: bool) -> dict[str, Any]:
     marked = {"cut": True} if one.cut else {}
     numbers = {"score": _finite(one.score), "log_probability": _finite(one.log_probability), "pieces": one.pieces}
     return {"text": one.text, **numbers, **aligned, **marked}
+
+
+def print_times(run: Run, answers: Iterable[Answer], as_json: bool) -> None:
+    """A line for each word: item (counted from 1), begin and end in seconds, word."""
+    for number, answer in enumerate(answers, 1):
+        if answer.error is not None:
+            _say(f"left out: {answer.error}")
+            if as_json:
+                _print_json({"error": str(answer.error)})
+            continue
+        times = run.timed(answer.example, answer.text)
+        if as_json:
+            rows = [{"word": one.word, "begin": round(one.begin, 3), "end": round(one.end, 3)} for one in times]
+            _print_json({"words": answer.words, "text": answer.text, "times": rows})
+        else:
+            for one in times:
+                print(f"{number}\t{one.begin:.2f}\t{one.end:.2f}\t{one.word}")
 
 
 def print_stream(run: Run, found: Iterator[Example | DataError], as_json: bool) -> None:

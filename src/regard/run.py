@@ -38,6 +38,7 @@ from regard.recipe.decoding import with_decoding
 from regard.recipe.settings import NAMES, TEXT_TASKS, Recipe
 from regard.scoring import Scored, score
 from regard.writing import writer
+from regard.written import Timed
 
 # What can be asked.
 Items = str | Path | Iterable[str | Sequence[str] | np.ndarray | Example]
@@ -73,6 +74,9 @@ class Run:
         writes, model = self.predictor.writes, self.predictor.model
         if not overrides or writes is None:
             return self
+        if self.predictor.spells:
+            speller = replace(self.predictor.answering, beam=recipe.decode.beam)  # type: ignore[type-var]
+            return replace(self, recipe=recipe, predictor=replace(self.predictor, answering=speller))
         assert isinstance(model, EncoderDecoderModel | DecoderModel)
         (column,) = self.predictor.targets
         answering = writer(recipe.decode, model, column, writes)
@@ -88,6 +92,10 @@ class Run:
             raise RegardError(f"best is {best}, but at least one text is asked for")
         if layer is not None and not align:
             raise RegardError("layer says by what texts are aligned; ask for align too")
+        if align and self.predictor.spells:
+            raise RegardError("align is asked for, but without a decoder nothing looks at a source; see timestamps")
+        if self.predictor.spells:
+            return replace(self, predictor=self.predictor.asking(count=best))
         if align and are_several(self.predictor.model):
             raise RegardError("align is asked for, but several runs answer together, and each looks elsewhere")
         if isinstance(self.predictor.model, DecoderModel) or are_several(self.predictor.model):
@@ -96,6 +104,7 @@ class Run:
             return replace(self, predictor=self.predictor.asking(count=best))
         assert isinstance(self.predictor.model, EncoderDecoderModel)
         if layer is not None:
+            assert isinstance(self.predictor.model, EncoderDecoderModel)
             cross_attention(self.predictor.model, layer)
         looking = (0 if layer is None else layer) if align else None
         return replace(self, predictor=self.predictor.asking(count=best, layer=looking))
@@ -123,11 +132,27 @@ class Run:
         """The text of one item as it is decided, in parts that are never half a letter; joined they are the text that a
         beam of 1 writes."""
         self.must_write("stream")
+        reason = self.predictor.against_streaming
+        if self.predictor.spells and self.of_speech and reason is not None:
+            raise RegardError(f"stream is asked for, but {reason}")
         if self.predictor.copying:
             raise RegardError("stream is asked for, but decode.unknown = copy knows its words only when all is written")
         if self.recipe.decode.required:
             raise RegardError("stream is asked for, but decode.required needs several beginnings; take one of them out")
         return self.predictor.stream(self.example(item))
+
+    @property
+    def of_speech(self) -> bool:
+        return self.recipe.input.kind == "speech"
+
+    def timed(self, example: Example, text: str) -> list[Timed]:
+        """When each word of a text is said in a recording: by the most probable way in which its elements spell it."""
+        self.must_write("timestamps")
+        if not self.of_speech:
+            raise RegardError("timestamps are asked for, but this run reads no speech (input.kind = speech)")
+        if not (self.predictor.spells or self.recipe.output.ctc):
+            raise RegardError("timestamps are asked for, but nothing spells the text: train with output.ctc, as 0.3")
+        return self.predictor.timed(example, text)
 
     def given(self, examples: Sequence[Example], texts: Sequence[str]) -> list[Given]:
         """How probable the model holds given texts, one for each example."""

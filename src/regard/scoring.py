@@ -102,7 +102,8 @@ def score_answers(predictor: Predictor, answers: Sequence[Answer], recipe: Recip
 def _texts(predictor: Predictor, answers: Sequence[Answer], recipe: Recipe) -> TextScores:
     """Written texts beside the right ones. What is not known cannot be scored."""
     known = [answer for answer in answers if right_texts(answer.example)]
-    given = predictor.given([answer.example for answer in known])
+    # Of what elements spell, a right text may not fit at all: how probable such texts are on average tells nothing.
+    given = [] if predictor.spells else predictor.given([answer.example for answer in known])
     return TextScores(
         answered=[answer.text for answer in known],
         right=[right_texts(answer.example) for answer in known],

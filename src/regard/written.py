@@ -14,6 +14,7 @@ from regard.data.kind import InputKind
 from regard.data.target import Texts
 from regard.data.tokenizer import Tokenizer
 from regard.data.vocabulary import SPECIAL
+from regard.decode.ctc import Span
 from regard.decode.search import Hypothesis
 
 
@@ -37,6 +38,38 @@ class Written:
 
 # What is written of nothing.
 EMPTY = Written("", 0.0, 0.0, 0, alignment=())
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A word, and the seconds at which it begins and ends."""
+
+    word: str
+    begin: float
+    end: float
+
+
+def timed(text: str, spans: Sequence[Span], units: Sequence[int], seconds: float) -> list[Timed]:
+    """The words of a text with when each is said, by when its pieces are.
+
+    spans: of each piece, in elements; units: which word each piece belongs to (a space belongs to none); seconds: from
+    one element to the next
+    """
+    found = []
+    for number, word in enumerate(text.split() if spans else ()):
+        mine = [span for span, unit in zip(spans, units, strict=True) if unit == number]
+        if mine:
+            found.append(Timed(word, mine[0].begin * seconds, mine[-1].end * seconds))
+    return found
+
+
+def word_of_each(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
+    """Which word of the text that pieces make each of them belongs to, whatever pieces they are; of a space -1."""
+    found = []
+    for place in range(len(tokens)):
+        words = len(tokenizer.text(tokens[: place + 1]).split())
+        found.append(-1 if tokenizer.text(tokens[place : place + 1]).isspace() else words - 1)
+    return found
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,9 @@ KIND = {kind: {"task": {"kind": kind}, **NEEDED.get(kind, {})} for kind in NAMES
 USED_WITH: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "model.pooling": {"task": {"kind": "classify"}},
     "data.format": {"data": {"train": ["a", "b"]}},
+    "input.kind": {"task": {"kind": "classify"}},
     "input.stem": {"task": {"kind": "classify"}, "input": {"kind": "image"}},
+    "input.level": {"task": {"kind": "classify"}, "input": {"kind": "speech"}},
     **{
         f"output.{name}": {"task": {"kind": "seq2seq"}, "input": {"tokens": "characters"}}
         for name in ("tokens", "share", "bleu_tokens")
@@ -185,7 +187,7 @@ def test_every_allowed_name_is_accepted(setting: str) -> None:
             others = {}
         if setting == "data.format":
             kind = next((kind for kind, of in FORMATS.items() if name in of), "text")
-            others = {**others, "input": {"kind": kind}}
+            others = {**others, "input": {"kind": kind}, **({"task": {"kind": "classify"}} if kind == "speech" else {})}
         if setting == "task.kind":
             others = KIND[name]
         recipe = given(**{**others, section: {key: name, **others.get(section, {})}})
@@ -301,7 +303,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
         DATA + "[output]\nzzz = 30\n",
         [
             "recipe.toml:4: unknown setting output.zzz; known: scheme, horizon, crf, tokens, size, minimum_count, "
-            "normalize, share, bleu_tokens"
+            "normalize, share, ctc, bleu_tokens"
         ],
     ),
     "an unknown section": (
@@ -703,6 +705,7 @@ def test_where_no_metric_is_given_the_task_s_own_is_meant() -> None:
         "forecast": "rmse",
         "mlm": "perplexity",
         "lm": "perplexity",
+        "ctc": "word_errors",
     }
     assert given(task={"kind": "regress"}, train={"metric": "rmse"}).metric == "rmse"
 

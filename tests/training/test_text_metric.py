@@ -163,7 +163,9 @@ def test_a_signature_says_how_bleu_and_chrf_were_computed():
 
 
 FAULTS = {
-    "a mean of items": lambda scores, weights: float(np.mean([wrong / max(1, of) for wrong, of in scores.word_errors])),
+    "a mean of items": lambda scores, weights: float(
+        np.mean([sum(wrong) / max(1, of) for *wrong, of in scores.word_errors])
+    ),
     "only the first right text": lambda scores, weights: jiwer.wer([t[0] for t in scores.right], list(scores.answered)),
 }
 

@@ -14,15 +14,18 @@ from regard.data.batching import Batch, Item
 from regard.data.labels import Labels
 from regard.data.target import Classes, Texts
 from regard.decode.search import Hypothesis
-from regard.models.generate import Writer
 from regard.models.inputs import Inputs
 from regard.models.model import EncoderDecoderModel
 from regard.models.outputs import SoftmaxHead, log_probabilities
+from regard.models.spelling import Speller
 from regard.predict import Predictor
 
 # How far scores may lie apart: sums are taken in another order in another batch. The answer may differ only where the
 # two best lie no further apart.
 THRESHOLD = 1e-4
+
+# Speech that comes bit by bit comes by so many samples.
+_BIT = 4001
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ def ask(predictor: Predictor, items: Sequence[Item], way: Way = USUAL) -> tuple[
 def scores_of(predictor: Predictor, inputs: Inputs, way: Way) -> dict[str, Tensor]:
     """The output part's scores of each column, (batch, answers, labels)."""
     model = predictor.model
+    if way.streams:
+        return _streamed(predictor, inputs)
     if not way.steps:
         return model(inputs)
     assert isinstance(model, EncoderDecoderModel)
@@ -73,13 +78,24 @@ def scores_of(predictor: Predictor, inputs: Inputs, way: Way) -> dict[str, Tenso
     return {column: torch.cat([step[column] for step in steps], 1) for column in steps[0]}
 
 
+def _streamed(predictor: Predictor, inputs: Inputs) -> dict[str, Tensor]:
+    """The scores of recordings that come in pieces."""
+    speller = predictor.answering
+    assert isinstance(speller, Speller)
+    rows = [
+        torch.cat(list(speller.heard(samples[:count].cpu().numpy()[at : at + _BIT] for at in range(0, count, _BIT))))
+        for samples, count in zip(inputs["samples"], inputs["sample_counts"].tolist(), strict=True)
+    ]
+    return {speller.column: torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)}
+
+
 def _of_batch(predictor: Predictor, batch: Batch, items: Sequence[Item], way: Way) -> list[Found]:
     raw = {column: scores.detach() for column, scores in scores_of(predictor, batch.inputs, way).items()}
     with torch.inference_mode():
-        if isinstance(predictor.answering, Writer):
+        if predictor.writer is not None:
             (column,) = raw
             shares = raw[column].float().softmax(-1)
-            texts = predictor.answering.search(batch.inputs)
+            texts = predictor.writer.search(batch.inputs)
             return [
                 _of_text(raw[column][row], shares[row], column, items[number], texts[row], predictor, way)
                 for row, number in enumerate(batch.items)
@@ -129,18 +145,16 @@ def _of_text(
 def telling(predictor: Predictor, items: Sequence[Item]) -> list[Item]:
     """The items with what the model itself writes as their texts, where it writes: so each way can be told the same."""
     writes = predictor.writes
-    if writes is None:
+    writer = predictor.writer
+    if writes is None or writer is None:
         return list(items)
-    assert isinstance(predictor.answering, Writer)
-    column, told = predictor.answering.column, list(items)
+    column, told = writer.column, list(items)
     training = predictor.model.training
     predictor.model.eval()
     try:
         with torch.inference_mode():
             for batch in USUAL.cut(items, predictor.batch_tokens):
-                for number, texts in zip(
-                    batch.items, predictor.answering.search(batch.to(predictor.device).inputs), strict=True
-                ):
+                for number, texts in zip(batch.items, writer.search(batch.to(predictor.device).inputs), strict=True):
                     told[number] = with_text(
                         items[number], column, _pieces(texts[0] if texts else None, predictor), writes
                     )

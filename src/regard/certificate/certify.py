@@ -210,8 +210,10 @@ class _Certifier:
 
     def _compared(self, name: str, one: Way, other: Way) -> Line:
         ways = (one.says, other.says)
-        if other.steps and self.predictor.writes is None:
-            return Line(name, ways, reason="no text is written")
+        if other.steps and self.predictor.writer is None:
+            return Line(name, ways, reason="no text is written piece by piece")
+        if other.streams and self.predictor.against_streaming is not None:
+            return Line(name, ways, reason=self.predictor.against_streaming)
         there, note = self._ask(other)
         if note.against is not None:
             return Line(name, ways, reason=note.against)

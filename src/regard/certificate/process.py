@@ -82,7 +82,9 @@ def answer(place: str) -> None:
             )
         )
         writes, (column, *_) = predictor.writes, predictor.targets
-        items.append(item if writes is None else with_text(item, column, given["text"], writes))
+        items.append(
+            item if predictor.writer is None or writes is None else with_text(item, column, given["text"], writes)
+        )
     with threads(question["threads"]):
         found, _ = ask(predictor, items)
     _write(Path(place), found)
@@ -90,7 +92,7 @@ def answer(place: str) -> None:
 
 def _text(item: Item, predictor: Predictor) -> list[int] | None:
     """The pieces of the text that the item tells."""
-    if predictor.writes is None:
+    if predictor.writer is None:
         return None
     (pieces,) = item.labels.values()
     return [int(piece) for piece in pieces]

@@ -42,6 +42,7 @@ class Way:
     around:    what is changed about the model while it runs
     cut:       how items become batches
     gradients: whether gradients could be taken
+    streams:   whether speech comes bit by bit
     steps:     whether texts are written piece by piece, from what a cache remembers
     """
 
@@ -50,6 +51,7 @@ class Way:
     cut: Callable[[Sequence[Item], int], Iterator[Batch]] = batches
     gradients: bool = False
     steps: bool = False
+    streams: bool = False
 
 
 # How items become batches
@@ -189,6 +191,7 @@ PAIRS: dict[str, tuple[Way, Way]] = {
     "watched": (USUAL, Way("watched", watched)),
     **{name: (_PLAIN, _path(name)) for name in PATHS if name != "plain"},
     "cache": (Way("a text all at once", as_it_is), Way("step by step, with a cache", as_it_is, steps=True)),
+    "stream": (USUAL, Way("bit by bit, as it is said", as_it_is, streams=True)),
     "threads": (
         Way("1 thread", partial(with_threads, count=1)),
         Way("2 threads", partial(with_threads, count=2)),

@@ -91,6 +91,7 @@ class Item:
     answers: how many answers it gets: one for each word, one for the whole, or one for each piece that is written
     written: what is known of the text to be written when each of its pieces is asked for
     texts:   which text each vector belongs to, where several are read apart
+    spelled: whether each of the vectors that are read answers, whatever their number
     shared:  whether each word stands in another of the texts too (1) or not (0), where that is marked
     asked:   which of its vectors are asked for, where not all are
     """
@@ -103,6 +104,7 @@ class Item:
     texts: tuple[int, ...] = ()
     shared: tuple[int, ...] = ()
     asked: tuple[int, ...] = ()
+    spelled: bool = False
 
     @property
     def size(self) -> int:

@@ -71,7 +71,8 @@ def drawn(draws: Draws, items: Sequence[Item], number: int, *, seed: int, epoch:
         share = max(share, 1 - share)
         encoded = draws.mixed(encoded, draws(other.encoded, random), share)
         labels = {column: _mixed(of, other.labels[column], share, random.random()) for column, of in labels.items()}
-    return replace(item, encoded=encoded, labels=labels)
+    answers = encoded.length if item.spelled else item.answers
+    return replace(item, encoded=encoded, labels=labels, answers=answers)
 
 
 def _mixed(one: tuple[Any, ...], other: tuple[Any, ...], share: float, drawn: float) -> tuple[Any, ...]:

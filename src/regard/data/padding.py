@@ -18,6 +18,7 @@ PADDING: dict[str, float] = {
     "vectors": math.nan,
     "pixels": math.nan,
     "places": 0,
+    "samples": 0.0,
 }
 
 

@@ -79,6 +79,8 @@ def read_examples(
                 raise DataError(f'{found} (data.on_error = "skip" leaves such out)')
             else:
                 say(f"left out: {found}")
+        for note in reader.notes() if isinstance(reader, SignalReader) else ():
+            say(note)
         if len(examples) == before:
             raise DataError(f"{path} holds no example that could be read as {reader.name}")
     return examples

@@ -23,9 +23,11 @@ from regard.init.sequences import read_sequences, sequence_settings
 from regard.init.signals import read_signals
 from regard.init.signals import told as told_of_signals
 from regard.init.sizes import label_settings, whole_settings
+from regard.init.speech import lengths as lengths_of
+from regard.init.speech import read_speech
 from regard.init.table import look_at_table
 from regard.recipe.read import recipe_from
-from regard.recipe.settings import BODY, NAMES, TEXT_TASKS, DataSettings, Recipe
+from regard.recipe.settings import BODY, NAMES, TEXT_TASKS, TO_TEXT_TASKS, DataSettings, Recipe
 from regard.recipe.write import commented
 
 PARTS = ("train", "dev", "test")
@@ -82,13 +84,16 @@ def read_data(
         raise RegardError(f"unknown --input {kind}; known: {', '.join(NAMES['input.kind'])}")
     if kind != "text" and start is not None:
         raise RegardError(f"--start is for text; for {kind} say model.start in the recipe")
-    if kind != "text":
+    if kind == "speech" and (separator or item or horizon):
+        raise RegardError("--separator, --item and --horizon are not of speech; take them out")
+    if kind not in ("text", "speech"):
         given = None if item is None else _column(item)
         found = read_signals(task, kind, paths, columns, format, item=given, horizon=horizon)
         return _of_signals(task, out, separator, found)
-    if task not in _CHOICES:
+    if kind == "text" and task not in _CHOICES:
         raise RegardError(f"a task of kind {task} reads no text; say with --input vectors what is read")
-    choose = _CHOICES[task] if separator is None else partial(_whole, task, separator=separator)
+    choose = _CHOICES[task] if kind == "text" else partial(_speech, task)
+    choose = choose if separator is None else partial(_whole, task, separator=separator)
     values, files, examples = choose(paths, columns, format)
     values = {**values, "task": {"kind": task}}
     if separator is not None:
@@ -99,7 +104,7 @@ def read_data(
     recipe = recipe_from(values, folder=out.parent)
     told = [f"{' and '.join(of)}: {part}, read as {recipe.data.format}" for part, of in files.items()]
     told += [_sizes(part, of_part, recipe) for part, of_part in examples.items()]
-    told += _texts(recipe) if task == "seq2seq" else _values(examples["train"], separator)
+    told += _texts(recipe) if task in TO_TEXT_TASKS else _values(examples["train"], separator)
     told += ["  " + _shown(example) for example in examples["train"][:3]]
     told += duplicates(examples)
     if recipe.data.scheme != "none":
@@ -210,12 +215,30 @@ def _sequences(paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], 
     return {**sequence_settings(examples["train"]), "data": data}, files, examples
 
 
+def _spelled(paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+    """The same for a text that the elements of what is read spell between them: there is no decoder to be set."""
+    values, files, examples = _sequences(paths, columns, format)
+    values["output"] = {name: value for name, value in values["output"].items() if name != "share"}
+    values["train"] = {
+        name: value for name, value in values["train"].items() if name not in ("label_smoothing", "metric")
+    }
+    return values, files, examples
+
+
 _CHOICES: dict[str, Callable[[Sequence[str], dict[str, tuple[str | int, ...]], str], Chosen]] = {
     "label": _labels,
     "classify": partial(_whole, "classify"),
     "regress": partial(_whole, "regress"),
     "seq2seq": _sequences,
+    "ctc": _spelled,
 }
+
+
+def _speech(task: str, paths: Sequence[str], columns: dict[str, tuple[str | int, ...]], format: str) -> Chosen:
+    """Settings for recordings."""
+    files = _parts(paths)
+    values, examples = read_speech(task, files, columns["source"], columns["target"], format)
+    return values, _each(files), examples
 
 
 def commented_relative(recipe: Recipe, values: dict[str, dict[str, Any]], out: Path) -> str:
@@ -247,7 +270,13 @@ def _targets(format: str, path: str) -> tuple[str | int, ...]:
 
 def _sizes(part: str, examples: Sequence[Example], recipe: Recipe) -> str:
     """How many items there are, and how long they are."""
-    written = recipe.task.kind == "seq2seq"
+    if recipe.input.kind == "speech":
+        seconds = sorted(lengths_of(examples))
+        return (
+            f"{part:>5}  {len(examples):,} recordings, {sum(seconds) / 60:.1f} minutes; {seconds[0]:.2f} to "
+            f"{seconds[-1]:.2f} seconds, median {seconds[len(seconds) // 2]:.2f}"
+        )
+    written = recipe.task.kind in TO_TEXT_TASKS
     lengths = sorted(len(" ".join(example.words).split() if written else example.words) for example in examples)
     return (
         f"{part:>5}  {len(examples):,} items, {sum(lengths):,} words; lengths {lengths[0]} to {lengths[-1]}, "
@@ -256,6 +285,8 @@ def _sizes(part: str, examples: Sequence[Example], recipe: Recipe) -> str:
 
 
 def _texts(recipe: Recipe) -> list[str]:
+    if recipe.input.kind == "speech":
+        return [f"at {recipe.input.rate:,} samples a second; texts are written in {recipe.output.tokens}"]
     shared = " (the same ones)" if recipe.output.share == "all" else ""
     return [f"texts are read in {recipe.input.tokens} and written in {recipe.output.tokens}{shared}"]
 

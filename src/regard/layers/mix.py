@@ -55,6 +55,13 @@ class MixEncoder(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.norm = NoNorm(0) if norm is None else norm
 
+    @property
+    def reach(self) -> tuple[int, int] | None:
+        """How many elements back and ahead matter to one, all blocks together; None where all do."""
+        sides = [block.mix.reach // 2 if isinstance(block.mix, Convolution) else None for block in self.blocks]
+        known = [side for side in sides if side is not None]
+        return (sum(known), sum(known)) if len(known) == len(sides) else None
+
     def forward(self, x: Tensor, mask: Mask | None = None, positions: Tensor | None = None) -> Tensor:
         """x, output: (batch, time, width); of a mask padding and blocks, anything else is refused;
         order is what it is, whatever positions say"""

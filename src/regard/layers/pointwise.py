@@ -35,6 +35,11 @@ class PointwiseEncoder(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.norm = NoNorm(0) if norm is None else norm
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        """How many elements back and ahead matter to one: none."""
+        return 0, 0
+
     def forward(self, x: Tensor, mask: Mask | None = None, positions: Tensor | None = None) -> Tensor:
         """x, output: (batch, time, width); of the mask only the padding matters, and only to batch norm;
         positions do not"""

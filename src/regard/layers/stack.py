@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention.mask import Mask
 from regard.attention.position import Position
+from regard.errors import ShapeError
 from regard.layers.block import DecoderBlock, NoNorm
 from regard.layers.cache import Cache, Lineage
 from regard.layers.dropout import Dropout
@@ -51,7 +52,8 @@ class Encoder(Stack):
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1. Its blocks are `EncoderBlock`s.
 
-    window: how many positions back and ahead each element looks in one block: truncated attention, section 4 there
+    window: how many positions back and ahead each element looks in one block: truncated attention, section 4 there;
+            one for all blocks, or one for each
     """
 
     def __init__(
@@ -61,10 +63,17 @@ class Encoder(Stack):
         position: Position | None = None,
         norm: nn.Module | None = None,
         dropout: float = 0.0,
-        window: tuple[int, int] | None = None,
+        window: Sequence[int] | Sequence[Sequence[int]] | None = None,
     ) -> None:
         super().__init__(blocks, position=position, norm=norm, dropout=dropout)
-        self.sight = Mask() if window is None else Mask.window(*window)
+        self.windows = _for_each(window, len(self.blocks))
+
+    @property
+    def reach(self) -> tuple[int, int] | None:
+        """How many elements back and ahead matter to one, all blocks together; None where all do."""
+        if not self.windows:
+            return None
+        return sum(back for back, _ in self.windows), sum(ahead for _, ahead in self.windows)
 
     def forward(self, x: Tensor, mask: Mask | None = None, positions: Tensor | None = None) -> Tensor:
         """Each element's vector, in the light of all others.
@@ -78,8 +87,21 @@ class Encoder(Stack):
         real = None if mask is None else mask.real_positions(x.shape[1])
         for index, block in enumerate(self.blocks):
             position, x = self.place(x, positions, index)
-            x = block(x, self.sight & mask, position, real, given)
+            sight = Mask.window(*self.windows[index]) if self.windows else Mask()
+            x = block(x, sight & mask, position, real, given)
         return self.norm(x, real)
+
+
+def _for_each(window: Sequence[Any] | None, blocks: int) -> tuple[tuple[int, int], ...]:
+    """The window of each block; nothing where there is none."""
+    if not window:
+        return ()
+    each = window if isinstance(window[0], Sequence) else [window] * blocks
+    if len(each) != blocks:
+        raise ShapeError(f"there are {len(each)} windows, but {blocks} blocks; give one, or one for each block")
+    for back, ahead in each:
+        Mask.window(back, ahead)  # refuses what reaches less than nothing
+    return tuple((back, ahead) for back, ahead in each)
 
 
 class Decoder(Stack):

@@ -21,7 +21,6 @@ from regard.look.effect import Asked, Importance, OfHead, at_once, importance, o
 from regard.look.pool import Extent, Map, Pool
 from regard.look.record import attention_layers, record
 from regard.look.side import side_of
-from regard.models.generate import Writer
 from regard.models.inputs import Inputs
 from regard.predict import Answer, Predictor
 
@@ -300,11 +299,11 @@ def _pools(predictor: Predictor, read: int, written: int, rows: slice | None, co
 def told(predictor: Predictor, inputs: Inputs) -> tuple[int, ...]:
     """Put what the model writes of one item into its inputs, where it writes; gives its pieces as numbers."""
     writes = predictor.writes
-    if writes is None:
+    writer = predictor.writer
+    if writes is None or writer is None:
         return ()
-    assert isinstance(predictor.answering, Writer)
     with torch.inference_mode():
-        numbers = predictor.answering.search(inputs)[0][0].tokens
+        numbers = writer.search(inputs)[0][0].tokens
     inputs["written"] = torch.tensor([[writes.start, *numbers]], device=predictor.device)
     inputs["answers"] = torch.tensor([len(numbers) + 1], device=predictor.device)
     return tuple(numbers)

@@ -34,6 +34,18 @@ def _most_words(x: Tensor, inputs: Inputs) -> int:
     return int(inputs["words"].max()) if len(x) else 0
 
 
+class EachElement(nn.Module):
+    """Each element that was read answers, whatever words they make up."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, x: Tensor, inputs: Inputs) -> Tensor:
+        """x, output: (batch, time, width)"""
+        return x
+
+
 class Asked(nn.Module):
     """Those elements answer that are asked for."""
 

@@ -9,7 +9,7 @@ from regard.attention.mask import Mask
 from regard.layers.cache import Cache
 from regard.layers.stack import Decoder
 from regard.models.inputs import Embedding, InputPart, Inputs
-from regard.models.outputs import Heads
+from regard.models.outputs import CtcHead, Heads
 
 
 class EncoderModel(nn.Module):
@@ -40,9 +40,19 @@ class EncoderDecoderModel(nn.Module):
     """
 
     def __init__(
-        self, input: InputPart, encoder: nn.Module, written: Embedding, decoder: Decoder, output: Heads
+        self,
+        input: InputPart,
+        encoder: nn.Module,
+        written: Embedding,
+        decoder: Decoder,
+        output: Heads,
+        *,
+        spelled: CtcHead | None = None,
     ) -> None:
+        """spelled: the elements of what was read spell the text too, which helps them to be learnt, and tells when each
+        part of the text is said. Source: Kim, Hori & Watanabe 2017, arXiv:1609.06773, section 3"""
         super().__init__()
+        self.spelled = spelled
         self.input = input
         self.encoder = encoder
         self.written = written
@@ -59,7 +69,10 @@ class EncoderDecoderModel(nn.Module):
 
     def vectors(self, inputs: Inputs) -> Tensor:
         """What each next piece is scored by: (batch, length, width)."""
-        memory, mask = self.read(inputs)
+        return self.told(*self.read(inputs), inputs)
+
+    def told(self, memory: Tensor, mask: Mask, inputs: Inputs) -> Tensor:
+        """The same of what was read already."""
         real = torch.arange(inputs["written"].shape[1], device=memory.device) < inputs["answers"][:, None]
         return self.decoder(self.written(inputs["written"]), memory, memory_mask=mask, real=real)
 

@@ -154,6 +154,10 @@ class SoftmaxHead(Head):
         """(batch, time, labels) -> the same: how probable each label is for each element."""
         return (scores / self.temperature).softmax(-1)
 
+    def log_probabilities(self, scores: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
+        """(batch,): the log-probability of each item's known labels together."""
+        return log_probabilities(scores, labels)
+
 
 def log_probabilities(scores: Tensor, labels: Tensor) -> Tensor:
     """(batch,): the summed log-probability of each item's known labels.
@@ -162,6 +166,54 @@ def log_probabilities(scores: Tensor, labels: Tensor) -> Tensor:
     """
     losses = F.cross_entropy(scores.float().transpose(1, 2), labels, ignore_index=IGNORED, reduction="none")
     return -losses.sum(1)
+
+
+class CtcHead(SoftmaxHead):
+    """Each element says a symbol or nothing, so that together they spell a text; when each is said is not given.
+
+    All ways to say the text are added up. The last symbol is the blank, by which nothing is said; as the last of a
+    text's labels it stands for the text's end, so that an empty text is another thing than an unknown one.
+    Source: Graves, Fernández, Gomez & Schmidhuber 2006, ICML, section 4.1. The sum is torch's own: it is exact
+    (tests/models/test_ctc.py) as long as what does not fit is kept from it, and steps through time outside of Python.
+    """
+
+    def __init__(self, width: int, symbols: int) -> None:
+        super().__init__(width, symbols)
+        self.blank = symbols - 1
+
+    def negative_log_likelihood(
+        self, scores: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0
+    ) -> Tensor:
+        """How unlikely the texts are, summed over the items whose text is known and fits: ().
+
+        A text that needs more elements than there are is left out: its infinity would reach all weights.
+
+        scores: (batch, time, symbols); labels: (batch, longest), the end of each text included; lengths: (batch,)
+        """
+        fits = (labels != IGNORED).any(1) & (elements_needed(labels, self.blank) <= lengths)
+        likely = self.log_probabilities(scores[fits], labels[fits], lengths[fits])
+        return -likely.sum() if len(likely) else 0.0 * scores.sum()
+
+    def loss(self, x: Tensor, labels: Tensor, lengths: Tensor, smoothing: float = 0.0) -> Tensor:
+        """All ways to say a text need all scores."""
+        return self.negative_log_likelihood(self(x), labels, lengths)
+
+    def log_probabilities(self, scores: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
+        """(batch,): of each item's text; minus infinity where it does not fit, or is not known."""
+        symbols = (labels != IGNORED).sum(1) - 1
+        if not len(scores):
+            return scores.new_zeros(0)
+        likely = scores.float().log_softmax(-1).transpose(0, 1)
+        targets = labels.masked_fill(labels == IGNORED, self.blank)
+        lost = F.ctc_loss(likely, targets, lengths, symbols.clamp(min=0), self.blank, reduction="none")
+        return (-lost).masked_fill(symbols < 0, -torch.inf)
+
+
+def elements_needed(labels: Tensor, blank: int) -> Tensor:
+    """(batch,): how many elements it takes at least to say each text: one for each symbol, and one for nothing between
+    two that are the same. labels: (batch, longest), the end of each text included, then IGNORED"""
+    symbols = (labels != IGNORED) & (labels != blank)
+    return symbols.sum(1) + (symbols[:, 1:] & (labels[:, 1:] == labels[:, :-1])).sum(1)
 
 
 class CrfHead(SoftmaxHead):

@@ -10,6 +10,7 @@ from regard.recipe.settings import (
     NUMBER_TASKS,
     POOLED_TASKS,
     TEXT_TASKS,
+    TO_TEXT_TASKS,
     WHOLE_TASKS,
     WRITING_TASKS,
     DecodeSettings,
@@ -43,6 +44,10 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
                 "directions = forward",
             )
         )
+    if model.window and isinstance(model.window[0], tuple) and len(model.window) != model.depth:
+        found.append(
+            ("model.window", f"model.window names {len(model.window)} blocks, but model.depth is {model.depth}")
+        )
     if _attends(recipe):
         if model.head_width is None and model.width % model.heads:
             fitting = [n for n in range(1, model.width + 1) if model.width % n == 0 and n <= 2 * model.heads]
@@ -68,6 +73,8 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
         if wanted and len(recipe.data.source) != 2:
             count = len(recipe.data.source)
             found.append((setting, f"{setting} compares two texts, but data.source names {count} columns; name two"))
+    if recipe.task.kind in TO_TEXT_TASKS and len(recipe.data.target) > 1:
+        found.append(("data.target", "data.target names several columns, but one text is written"))
     if recipe.task.kind == "seq2seq":
         found += _sequences(recipe)
     if train.epochs is not None and train.minutes is not None:
@@ -77,8 +84,6 @@ def _sizes(recipe: Recipe) -> list[tuple[str, str]]:
 
 def _sequences(recipe: Recipe) -> list[tuple[str, str]]:
     found = []
-    if len(recipe.data.target) > 1:
-        found.append(("data.target", "data.target names several columns, but one text is written"))
     if recipe.model.encoder == "pointwise":
         found.append(
             (
@@ -114,6 +119,8 @@ def _input(recipe: Recipe) -> list[tuple[str, str]]:
     if kind != "text" and recipe.task.kind in TEXT_TASKS:
         task = recipe.task.kind
         found.append(("task.kind", f"task.kind is {task}, which reads text; input.kind is {kind}"))
+    if kind == "speech":
+        found += _speech(recipe)
     if kind != "text" and recipe.output.share == "all":
         found.append(("output.share", f"output.share = all shares pieces with a source of text; input.kind is {kind}"))
     return found
@@ -330,6 +337,24 @@ def unused(recipe: Recipe) -> list[tuple[str, str]]:
 Rule = tuple[str, str, bool, str]
 
 
+def _speech(recipe: Recipe) -> list[tuple[str, str]]:
+    """What frames of speech cannot be."""
+    given, found = recipe.input, []
+    if recipe.task.kind == "label":
+        found.append(
+            ("task.kind", "task.kind is label, but speech has no words to label; use classify, ctc or seq2seq")
+        )
+    if given.rate * given.frame_ms < 8000 or given.rate * given.step_ms < 1000:
+        found.append(
+            (
+                "input.frame_ms",
+                f"frames of {given.frame_ms:g} ms, {given.step_ms:g} ms apart, are too short at {given.rate} samples a "
+                "second; a frame needs 8 samples, and a step 1",
+            )
+        )
+    return found
+
+
 # What only some kinds of input use.
 _OF_TEXT = (
     "tokens size minimum_count lowercase normalize split shared_words dropout word_width character_width filters "
@@ -337,6 +362,7 @@ _OF_TEXT = (
 )
 _OF_VECTORS = "standardize kernel jitter scaling warp"
 _OF_IMAGES = "stem picture_size class_token shift flip crop turn"
+_OF_SPEECH = "rate bands frame_ms step_ms shorten channels level speed pitch noise equalizer hide"
 
 
 def _by_input(recipe: Recipe) -> Iterator[Rule]:
@@ -346,6 +372,7 @@ def _by_input(recipe: Recipe) -> Iterator[Rule]:
     yield "input", _OF_TEXT, kind == "text", reason
     yield "input", _OF_VECTORS, kind == "vectors", reason
     yield "input", _OF_IMAGES, kind == "image", reason
+    yield "input", _OF_SPEECH, kind == "speech", reason
     yield "input", "patch mixup", kind in ("vectors", "image"), reason
     yield "input", "mixup", task in POOLED_TASKS, f"task.kind = {task}"
     yield "model", "towers", kind == "text", reason
@@ -357,7 +384,8 @@ def _by_input(recipe: Recipe) -> Iterator[Rule]:
 def _by_task(recipe: Recipe) -> Iterator[Rule]:
     """What only some tasks use."""
     kind = recipe.task.kind
-    written, reason = kind == "seq2seq", f"task.kind = {kind}"
+    written, reason = kind in TO_TEXT_TASKS, f"task.kind = {kind}"
+    decoded = kind == "seq2seq"
     yield "task", "masked whole_words", kind == "mlm", reason
     yield "model", "pooling", kind in (*POOLED_TASKS, "forecast"), reason
     yield "model", "towers", kind in POOLED_TASKS, reason
@@ -367,12 +395,15 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     pieces = recipe.input.tokens in ("subwords", "characters") or not _known(recipe, "input", "tokens")
     yield "task", "whole_words", pieces, _tokens(recipe)
     yield "model", "decoder", kind in WRITING_TASKS, reason
-    yield "model", "decoder_depth", written, reason
+    yield "model", "decoder_depth", decoded, reason
     yield "model", "encoder window directions", kind != "lm", reason
     yield "output", _WRITTEN, written, reason
+    yield "output", "share ctc", decoded, reason
     yield "output", "crf scheme", kind == "label", reason
-    yield "decode", " ".join(DecodeSettings.model_fields), kind in WRITING_TASKS, reason
-    yield "decode", _OF_A_SOURCE, written, reason
+    others = " ".join(name for name in DecodeSettings.model_fields if name != "beam")
+    yield "decode", others, kind in WRITING_TASKS, reason
+    yield "decode", "beam", kind in (*WRITING_TASKS, "ctc"), reason
+    yield "decode", _OF_A_SOURCE, decoded, reason
     yield "data", "several_right", written, reason
     yield "data", _OF_TARGETS, kind not in TEXT_TASKS, reason
     yield "data", "longest", kind in TEXT_TASKS, reason
@@ -381,7 +412,7 @@ def _by_task(recipe: Recipe) -> Iterator[Rule]:
     yield "data", "header", kind in WHOLE_TASKS or recipe.input.kind == "vectors", reason
     yield "data", "split_by", kind != "forecast", f"{reason}, which sets aside the end of each series"
     yield "data", "separator", kind == "classify", reason
-    yield "train", "label_smoothing", kind not in NUMBER_TASKS, reason
+    yield "train", "label_smoothing", kind not in (*NUMBER_TASKS, "ctc"), reason
     yield "data", "ignore", kind != "forecast", reason
     yield "train", "class_weights", kind in ("label", "classify"), reason
     yield "train", "certify", kind not in TEXT_TASKS, reason

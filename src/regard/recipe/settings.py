@@ -15,27 +15,18 @@ from regard.errors import nearest
 # The allowed names of each setting that is chosen by name. Those that stand in a table of the package are held against
 # that table by tests/test_structure.py.
 NAMES: dict[str, tuple[str, ...]] = {
-    "task.kind": ("label", "classify", "regress", "seq2seq", "forecast", "mlm", "lm"),
+    "task.kind": ("label", "classify", "regress", "seq2seq", "ctc", "forecast", "mlm", "lm"),
     "data.format": (
-        "guess",
-        "conllu",
-        "columns",
-        "tsv",
-        "csv",
-        "jsonl",
-        "parallel",
-        "ts",
-        "npz",
-        "npy",
-        "folder",
-        "idx",
+        *("guess", "conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
+        *("ts", "npz", "npy", "folder", "idx", "sound"),
     ),
     "data.split_by": ("chance", "lines", "column"),
     "data.scheme": ("none", "IOB1", "IOB2", "IOBES", "BMES", "BILOU"),
     "data.on_error": ("stop", "skip"),
     "data.encoding_errors": ("strict", "replace"),
-    "input.kind": ("text", "vectors", "image"),
+    "input.kind": ("text", "vectors", "image", "speech"),
     "input.stem": ("patches", "convolution"),
+    "input.level": ("item", "band", "train"),
     "input.tokens": ("words", "characters", "subwords", "words+characters"),
     "input.normalize": ("none", "NFC", "NFKC"),
     "input.split": ("punctuation", "spaces", "characters"),
@@ -96,15 +87,23 @@ def _as_tuple(value: Any) -> Any:
 
 
 def _both_sides(value: Any) -> Any:
-    """One number reaches as far to both sides; two are how far back and how far ahead."""
+    """One number reaches as far to both sides; two are how far back and how far ahead; of a list of such twos each is
+    of a block."""
     if isinstance(value, list):
-        return tuple(value)
+        return tuple(tuple(each) if isinstance(each, list) else each for each in value)
     return (value, value) if isinstance(value, int) else value
 
 
-def _two_or_none(value: tuple[int, ...]) -> tuple[int, ...]:
-    if len(value) not in (0, 2) or any(reach < 0 for reach in value):
-        raise ValueError("must be one number, or two, from 0: how far back and how far ahead")
+def _two_or_none(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    for each in value if value and isinstance(value[0], tuple) else (value,):
+        if not isinstance(each, tuple) or len(each) not in (0, 2) or any(reach < 0 for reach in each):
+            raise ValueError("must be one number, or two, from 0: how far back and how far ahead")
+    return value
+
+
+def _halvings(value: int) -> int:
+    if value not in (1, 2, 4, 8):
+        raise ValueError("must be 1, 2, 4 or 8: each convolution that shortens takes two steps at once")
     return value
 
 
@@ -141,8 +140,11 @@ Shares = Annotated[
 ]
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(ge=0.0)]
+Positive = Annotated[float, Field(gt=0.0)]
 Odd = Annotated[Count, AfterValidator(_odd)]
-Window = Annotated[tuple[int, ...], BeforeValidator(_both_sides), AfterValidator(_two_or_none)]
+Window = Annotated[
+    tuple[int, ...] | tuple[tuple[int, int], ...], BeforeValidator(_both_sides), AfterValidator(_two_or_none)
+]
 
 
 # The formats of each kind of input.
@@ -150,16 +152,18 @@ FORMATS = {
     "text": ("conllu", "columns", "tsv", "csv", "jsonl", "parallel"),
     "vectors": ("ts", "csv", "tsv", "npz", "npy"),
     "image": ("folder", "csv", "tsv", "jsonl", "npz", "idx"),
+    "speech": ("tsv", "csv", "jsonl", "folder", "sound"),
 }
 
 # Tasks with one answer for the whole item, those of them whose answer is drawn from one vector, those that learn from
-# plain text, those that write, and the metrics of each task, the first being its own; where an item may have several
-# classes (data.separator), the metrics stand apart.
-WHOLE_TASKS = ("classify", "regress", "seq2seq", "mlm", "lm")
+# plain text, those that write piece by piece, those that answer another sequence with a text, and the metrics of each
+# task, the first being its own; where an item may have several classes (data.separator), the metrics stand apart.
+WHOLE_TASKS = ("classify", "regress", "seq2seq", "ctc", "mlm", "lm")
 POOLED_TASKS = ("classify", "regress")
 NUMBER_TASKS = ("regress", "forecast")
 TEXT_TASKS = ("mlm", "lm")
 WRITING_TASKS = ("seq2seq", "lm")
+TO_TEXT_TASKS = ("seq2seq", "ctc")
 TASK_METRICS = {
     "label": ("accuracy", "exact", "span_f1"),
     "classify": ("accuracy", "macro_f1"),
@@ -168,6 +172,7 @@ TASK_METRICS = {
     "seq2seq": ("exact", "bleu", "chrf", "word_errors", "character_errors", "perplexity"),
     "mlm": ("perplexity", "accuracy"),
     "lm": ("perplexity", "character_perplexity"),
+    "ctc": ("word_errors", "character_errors", "exact", "bleu", "chrf"),
 }
 SEVERAL_METRICS = ("micro_f1", "macro_f1", "exact")
 
@@ -199,7 +204,8 @@ class TaskSettings(Section):
     kind: Annotated[str, _one_of("task.kind")] = Field(
         "label",
         description="label: one for each word or step; classify, regress: a class or number for the whole; seq2seq: a "
-        "text; forecast: the next steps; from plain text mlm: what stands behind masks, lm: what comes next",
+        "text; ctc: a text in the order of what is read and no longer than it; forecast: the next steps; from plain "
+        "text mlm: what stands behind masks, lm: what comes next",
     )
     masked: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
         0.15, description="mlm: the share of each text that is asked for; 8 of 10 are masked, 1 is another, 1 is shown"
@@ -268,7 +274,8 @@ class InputSettings(Section):
     """How an example becomes vectors."""
 
     kind: Annotated[str, _one_of("input.kind")] = Field(
-        "text", description="what is read: text; vectors: measurements, step by step; image: pictures"
+        "text",
+        description="what is read: text; vectors: measurements, step by step; image: pictures; speech: recordings",
     )
     tokens: Annotated[str, _one_of("input.tokens")] = Field(
         "words+characters", description="what gets a vector; words+characters reads the letters of each word too"
@@ -335,6 +342,32 @@ class InputSettings(Section):
         0.0,
         description="classify, regress: how strongly items are mixed in training: the beta distribution's parameter",
     )
+    rate: Count = Field(
+        16000, description="speech: samples in a second; recordings at another rate are resampled, channels averaged"
+    )
+    bands: Count = Field(80, description="speech: bands of frequencies in a frame")
+    frame_ms: Positive = Field(25.0, description="speech: milliseconds in a frame")
+    step_ms: Positive = Field(10.0, description="speech: milliseconds from one frame to the next")
+    shorten: Annotated[int, AfterValidator(_halvings)] = Field(
+        4, description="speech: so many frames become one vector: 1, 2, 4 or 8"
+    )
+    channels: Count = Field(24, description="speech: patterns that are looked for in frames when they are shortened")
+    level: Annotated[str, _one_of("input.level")] = Field(
+        "item",
+        description="speech: what frames are measured by: item: its own mean and spread; band: its own mean of each "
+        "band; train: mean and spread of each band in train, so that --stream need not know what is to come",
+    )
+    speed: Share = Field(0.0, description="speech: by which share recordings are faster or slower at most in training")
+    pitch: Share = Field(0.0, description="speech: by which share voices are higher or lower at most in training")
+    noise: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
+        0.0, description="speech: which share of recordings gets noise in training, 5 to 30 decibels below them"
+    )
+    equalizer: Amount = Field(
+        0.0, description="speech: how strongly frequencies are lifted and lowered in training, in decibels"
+    )
+    hide: Share = Field(
+        0.0, description="speech: the share of frames, and of bands, that each of two masks hides at most in training"
+    )
 
 
 class OutputSettings(Section):
@@ -348,7 +381,7 @@ class OutputSettings(Section):
     horizon: Count | None = Field(None, description="forecast: how many of the next steps are answered")
     crf: bool = Field(False, description="whether neighbouring labels are chosen together (conditional random field)")
     tokens: Annotated[str, _one_of("output.tokens")] = Field(
-        "characters", description="seq2seq: what a text is written in; words are what stands between spaces"
+        "characters", description="seq2seq, ctc: what a text is written in; words are what stands between spaces"
     )
     size: Count = Field(8000, description="the largest size of the vocabulary that is written in")
     minimum_count: Count = Field(1, description="rarer words are never written")
@@ -358,6 +391,11 @@ class OutputSettings(Section):
     share: Annotated[str, _one_of("output.share")] = Field(
         "target",
         description="which vectors are the same: of what is written and its scores (target), of the source too",
+    )
+    ctc: Share = Field(
+        0.0,
+        description="seq2seq: the share of the loss by which the elements of what is read spell the text too, as with "
+        "task.kind = ctc",
     )
     bleu_tokens: Annotated[str, _one_of("output.bleu_tokens")] = Field(
         "13a", description="how BLEU splits texts into words (sacrebleu's name); zh or char where no spaces part words"
@@ -423,7 +461,11 @@ class ModelSettings(Section):
     turned: Annotated[float, Field(gt=0, le=1)] = Field(
         1.0, description="rotary: the share of each head's numbers that is turned"
     )
-    window: Window = Field((), description="how far each element sees, or how far back and ahead: [back, ahead]")
+    window: Window = Field(
+        (),
+        description="how far each element sees, or how far back and ahead: [back, ahead]; also one for each block, in "
+        "a list",
+    )
     norm: Annotated[str, _one_of("model.norm")] = Field("layer", description="what keeps the vectors in bounds")
     norm_place: Annotated[str, _one_of("model.norm_place")] = Field(
         "before", description="before each part, or after adding it"
@@ -480,7 +522,7 @@ class TrainSettings(Section):
     metric: Annotated[str, _one_of("train.metric")] | None = Field(
         None,
         description="what the best model is chosen by; where not given accuracy of labels, micro_f1 of several "
-        "classes, pearson of numbers",
+        "classes, pearson of numbers, exact of texts, word_errors of ctc",
     )
     patience: Count | None = Field(None, description="stop after so many evaluations without a better score")
     average: Count = Field(1, description="the model is the mean of its weights at the last so many evaluations")

@@ -92,7 +92,7 @@ def _sentence(part: BaseModel) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _toml(value: Any) -> str:

@@ -11,7 +11,7 @@ from regard.data.batching import IGNORED, Batch
 from regard.data.example import Example
 from regard.data.labels import Labels
 from regard.data.target import Target
-from regard.models.model import Model
+from regard.models.model import EncoderDecoderModel, Model
 from regard.models.outputs import CrfHead, Heads, SoftmaxHead
 
 
@@ -27,6 +27,20 @@ def summed_loss(output: Heads, scores: Mapping[str, Tensor], batch: Batch, smoot
 def training_loss(model: Model, batch: Batch, smoothing: float) -> Tensor:
     """The same of what a model makes of the batch: what training makes small, and need not hold all scores for."""
     return model.output.loss(model.vectors(batch.inputs), batch.labels, batch.inputs["answers"], smoothing)
+
+
+def joint_loss(model: EncoderDecoderModel, batch: Batch, share: float, smoothing: float) -> Tensor:
+    """The loss of what is written, and a share of that of what the elements of the source spell: ().
+
+    Source: Kim, Hori & Watanabe 2017, arXiv:1609.06773, equation 13 (their λ is the share).
+    """
+    assert model.spelled is not None
+    memory, mask = model.read(batch.inputs)
+    (labels,) = batch.labels.values()
+    spelled = model.spelled.negative_log_likelihood(model.spelled(memory), labels, batch.inputs["lengths"])
+    vectors = model.told(memory, mask, batch.inputs)
+    written = model.output.loss(vectors, batch.labels, batch.inputs["answers"], smoothing)
+    return (1 - share) * written + share * spelled
 
 
 def known_labels(batches: Sequence[Batch]) -> int:

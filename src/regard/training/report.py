@@ -134,6 +134,11 @@ def signatures(scores: Scores) -> dict[str, str]:
     return scores.signatures if isinstance(scores, TextScores) else {}
 
 
+def edits(scores: Scores) -> dict[str, str]:
+    """What the errors of texts are, where they were counted."""
+    return scores.edits if isinstance(scores, TextScores) else {}
+
+
 def _is_share(name: str) -> bool:
     metric = METRICS.get(name.split(" ")[0])
     return metric is None or metric.share

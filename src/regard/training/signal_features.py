@@ -10,9 +10,13 @@ import torch
 from torch import Tensor
 
 from regard.data.example import Example, values_of
+from regard.models.logmel import LogMel
 
 # A series is resampled to so many steps, a picture to so many cells on each side.
 _STEPS, _CELLS = 24, 14
+
+# Of a recording there are so many bands at each of them.
+_RATE, _BANDS = 8000, 13
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,18 @@ def pooled(pixels: np.ndarray) -> np.ndarray:
     return values.ravel()
 
 
+def heard(samples: np.ndarray) -> np.ndarray:
+    """A recording, (samples,), as the bands of its log-mel frames at such places. Its rate does not matter here: all
+    that are compared have the same."""
+    mel = LogMel(_RATE, _BANDS)
+    with torch.no_grad():
+        frames = mel(torch.from_numpy(samples.astype(np.float32))[None])[0]
+    return resampled(frames.double().numpy())
+
+
 # By how many dimensions a signal has.
 FEATURES: dict[int, Callable[[np.ndarray], np.ndarray]] = {
-    1: lambda values: resampled(values[:, None]),
+    1: heard,
     2: resampled,
     3: pooled,
 }

@@ -12,6 +12,9 @@ import numpy as np
 
 from regard.training.scores import Metric, Weights
 
+# jiwer's names of what is changed, missing and too many.
+_KINDS = ("substitute", "delete", "insert")
+
 # A text's log-probability, and how many pieces it has.
 Given = tuple[float, int]
 
@@ -66,6 +69,16 @@ class TextScores:
             found[name] = str(metric.get_signature())
         return found
 
+    @property
+    def edits(self) -> dict[str, str]:
+        """What the errors among words and letters are, where they are counted."""
+        found = {}
+        for name in ("word_errors", "character_errors"):
+            if self.items and self._has(name):
+                changed, missing, more, of = (int(count) for count in getattr(self, name).sum(0))
+                found[name] = f"{changed} substitutions, {missing} deletions, {more} insertions, of {of}"
+        return found
+
     @cached_property
     def exact(self) -> np.ndarray:
         """(items,): whether each is right."""
@@ -73,12 +86,12 @@ class TextScores:
 
     @cached_property
     def word_errors(self) -> np.ndarray:
-        """(items, 2): words to be changed, left out or put in, and the words of the right text."""
+        """(items, 4): words that are changed, missing and too many, and the words of the right text."""
         return _errors(self.answered, self.right, "process_words")
 
     @cached_property
     def character_errors(self) -> np.ndarray:
-        """(items, 2): the same of letters and signs."""
+        """(items, 4): the same of letters and signs."""
         return _errors(self.answered, self.right, "process_characters")
 
     @cached_property
@@ -105,27 +118,27 @@ def _side_by_side(right: Sequence[tuple[str, ...]]) -> list[list[str | None]]:
 
 
 def _errors(answered: Sequence[str], right: Sequence[tuple[str, ...]], process: str) -> np.ndarray:
-    """(items, 2): the fewest errors against any of the right texts, and that text's length; counted by jiwer."""
+    """(items, 4): the fewest errors of each kind against any of the right texts, and that text's length; counted by
+    jiwer."""
     import jiwer
 
     if not answered:
-        return np.zeros((0, 2))
+        return np.zeros((0, 4))
     pairs = [(text, answer) for answer, texts in zip(answered, right, strict=True) for text in texts]
     found = getattr(jiwer, process)([text for text, _ in pairs], [answer for _, answer in pairs])
-    each = [
-        (sum(_wrong(chunk) for chunk in chunks), len(units))
-        for chunks, units in zip(found.alignments, found.references, strict=True)
-    ]
+    each = [(*_wrong(chunks), len(units)) for chunks, units in zip(found.alignments, found.references, strict=True)]
     ends = np.cumsum([len(texts) for texts in right]).tolist()
     groups = [each[end - len(texts) : end] for end, texts in zip(ends, right, strict=True)]
-    return np.array([min(group, key=lambda pair: pair[0] / max(1, pair[1])) for group in groups], dtype=np.float64)
+    return np.array([min(group, key=lambda one: sum(one[:3]) / max(1, one[3])) for group in groups], dtype=np.float64)
 
 
-def _wrong(chunk) -> int:  # type: ignore[no-untyped-def]
-    """How many units of an aligned stretch are changed, left out or put in."""
-    if chunk.type == "equal":
-        return 0
-    return max(chunk.ref_end_idx - chunk.ref_start_idx, chunk.hyp_end_idx - chunk.hyp_start_idx)
+def _wrong(chunks) -> tuple[int, ...]:  # type: ignore[no-untyped-def]
+    """How many units of an aligned text are changed, missing and too many."""
+    lengths = [
+        (chunk.type, max(chunk.ref_end_idx - chunk.ref_start_idx, chunk.hyp_end_idx - chunk.hyp_start_idx))
+        for chunk in chunks
+    ]
+    return tuple(sum(count for kind, count in lengths if kind == wanted) for wanted in _KINDS)
 
 
 @lru_cache
@@ -153,7 +166,7 @@ def character_errors(scores: TextScores, weights: Weights) -> float:
 
 
 def _rate(sums: np.ndarray) -> float:
-    return float(sums[0]) / max(1.0, float(sums[1]))
+    return float(sums[:3].sum()) / max(1.0, float(sums[3]))
 
 
 def bleu(scores: TextScores, weights: Weights) -> float:

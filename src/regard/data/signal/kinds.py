@@ -17,6 +17,8 @@ from regard.data.signal.csv import CsvVectors, TsvVectors, looks_like
 from regard.data.signal.image_files import IMAGE_READERS, guess_images
 from regard.data.signal.images import Images
 from regard.data.signal.reader import SignalReader
+from regard.data.signal.sound_files import SOUND_READERS, guess_sound
+from regard.data.signal.speech import Speech
 from regard.data.signal.ts import Ts
 from regard.data.signal.vectors import Vectors
 from regard.data.tokenizer import tokenizer_from_json
@@ -73,6 +75,7 @@ def input_from_json(text: str, where: str) -> InputKind:
 
 
 SIGNALS: dict[str, SignalKind] = {
+    "speech": SignalKind(SOUND_READERS, guess_sound, Speech),
     "vectors": SignalKind(
         {reader.name: reader for reader in (Ts, CsvVectors, TsvVectors, Npz, Npy)},
         _guess_vectors,

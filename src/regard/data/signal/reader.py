@@ -27,6 +27,7 @@ class Wanted:
     header:     whether a table's first line names its columns; None: where it holds a text that is no number
     patch:      images: so many pixels on each side make one patch
     predicting: whether there need be no targets
+    rate:       of speech, the samples in a second that are wanted
     """
 
     answers: str = "whole"
@@ -37,6 +38,7 @@ class Wanted:
     predicting: bool = False
     encoding_errors: str = "strict"
     patch: int = 1
+    rate: int = 16000
 
 
 class SignalReader:
@@ -62,6 +64,10 @@ class SignalReader:
     def read(self, path: str | Path) -> Iterator[Example | DataError]:
         """Each example, or what is wrong with it."""
         raise NotImplementedError
+
+    def notes(self) -> Iterator[str]:
+        """What is to be told of what was read."""
+        yield from ()
 
     def write(self, example: Example, labels: Mapping[str, Sequence[str]]) -> str:
         """A line for each item: its answers, those of several columns parted by tabs, several of one by spaces."""
