@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from sharp import BATCH, HEADS, KEYS, MEMORY_WIDTH, WIDTH, assert_close, attention_encoder, decoder, draw
+from sharp import BATCH, KEYS, MEMORY_WIDTH, WIDTH, assert_close, attention_encoder, decoder, draw
 
 from regard.attention import NORMALIZERS, POSITIONS, Mask, attend
 from regard.errors import RegardError
@@ -115,16 +115,16 @@ def test_a_layer_or_head_that_is_not_there_is_named_with_those_that_are():
 
 
 def test_rows_of_a_long_input_are_recorded_in_tiles():
-    """8,000 elements: of all weights (2 heads × 64 million) only those asked for are ever kept."""
-    layer = MultiHeadAttention(2, HEADS).eval()
+    """8,000 elements: of all weights (64 million) only those asked for are ever kept."""
+    layer = MultiHeadAttention(2, 1).eval()
     x = draw(1, 8_009, 2)
     seen = []
     with torch.inference_mode(), record(layer, rows=slice(4_001, 4_018)) as part:
         layer.weights.register_forward_hook(lambda point, given, weights: seen.append(weights.shape[2]))
         layer(x)
     (kept,) = part.weights.values()
-    assert kept.shape == (1, HEADS, 17, 8_009) and sum(seen) == 8_009 and max(seen) < 300
-    assert_close(kept.sum(-1), torch.ones(1, HEADS, 17), 1e-5)
+    assert kept.shape == (1, 1, 17, 8_009) and sum(seen) == 8_009 and max(seen) < 300
+    assert_close(kept.sum(-1), torch.ones(1, 1, 17), 1e-5)
 
 
 def test_writing_step_by_step_looks_as_all_at_once():
