@@ -11,7 +11,7 @@ from pathlib import Path
 from regard.data.example import Example
 from regard.data.kind import InputKind
 from regard.data.lines import check_file, read_lines
-from regard.data.signal import images, vectors
+from regard.data.signal import images, speech, vectors
 from regard.data.signal.arrays import Npy, Npz
 from regard.data.signal.csv import CsvVectors, TsvVectors, looks_like
 from regard.data.signal.image_files import IMAGE_READERS, guess_images
@@ -75,7 +75,7 @@ def input_from_json(text: str, where: str) -> InputKind:
 
 
 SIGNALS: dict[str, SignalKind] = {
-    "speech": SignalKind(SOUND_READERS, guess_sound, Speech),
+    "speech": SignalKind(SOUND_READERS, guess_sound, Speech, speech.checked),
     "vectors": SignalKind(
         {reader.name: reader for reader in (Ts, CsvVectors, TsvVectors, Npz, Npy)},
         _guess_vectors,
