@@ -224,7 +224,8 @@ def corpus_look(run: Run, data: str, reference: str | None, gold: str | None, sa
     if gold is not None:
         run.must_write("gold")
     syntax = None
-    if not run.predictor.whole and guess_format(data, errors) == "conllu":
+    reads_text = run.recipe.input.kind == "text" and not run.predictor.whole
+    if reads_text and guess_format(data, errors) == "conllu":
         source = run.recipe.data.source
         reader = Conllu(source[0] if source else None, ("head", "deprel"))
         examples: Sequence[Any] = read_examples(

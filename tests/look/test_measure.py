@@ -6,7 +6,7 @@ import pytest
 import torch
 from sharp import assert_close, draw
 
-from regard.look.measure import ALL_MEASURES, MEASURES, Totals, chip, measured, merged
+from regard.look.measure import ALL_MEASURES, MEASURES, Totals, chip, measured, merged, shifts
 
 N = 7
 PREVIOUS = torch.eye(N).roll(-1, 1)  # the first row looks at the last column: it has none before it
@@ -113,3 +113,18 @@ def test_words_are_looked_at_as_the_sum_of_their_pieces_and_look_as_their_mean()
             wanted = sum(weights[:, row, column] for row in pieces for column in range(4) if columns[column] == other)
             assert_close(found[:, word, other], wanted / len(pieces), 1e-6)
     assert_close(found.sum(-1), torch.ones(2, 3), 1e-6)
+
+
+@pytest.mark.parametrize(("down", "right"), [(0, 0), (0, 1), (-1, 0), (1, -2)])
+def test_a_head_that_has_become_a_shift_of_the_picture_says_which(down, right):
+    rows, columns = 5, 7
+    weights = torch.full((rows * columns, rows * columns), 0.4 / (rows * columns - 1))
+    for row in range(rows):
+        for column in range(columns):
+            if 0 <= row + down < rows and 0 <= column + right < columns:
+                weights[row * columns + column, (row + down) * columns + column + right] = 0.6
+    even = torch.full_like(weights, 1 / (rows * columns))
+    one, none = shifts(torch.stack([weights, even]), rows, columns)
+    assert one == (down, right, pytest.approx(0.6)) and none[2] == pytest.approx(1 / (rows * columns))
+    name = f"shift {down:+d} {right:+d}"
+    assert chip({"entropy": 1.0, "previous": 0.9, name: 0.6}) == f"{name} 0.60"

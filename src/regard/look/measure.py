@@ -136,7 +136,10 @@ def measured(weights: Tensor, *, own: bool) -> list[dict[str, float]]:
 def chip(measures: Mapping[str, float]) -> str:
     """What a head measurably is, in a word and a number: the share that is on one place, how often it goes in order, or
     over how many elements it is spread (2 to the power of its entropy)."""
-    shares = {name: measures[name] for name in ("same", "previous", "next", "first") if name in measures}
+    places = ("same", "previous", "next", "first")
+    shifted = [name for name in measures if name.startswith("shift ")]
+    # In a picture the element before and after say less than a shift does.
+    shares = {name: measures[name] for name in shifted or places if name in measures}
     name = max(shares, key=lambda each: shares[each], default="")
     if name and shares[name] >= TELLING:
         return f"{name} {shares[name]:.2f}"
@@ -145,6 +148,30 @@ def chip(measures: Mapping[str, float]) -> str:
     if "previous" not in measures and measures.get("ordered", 0.0) >= 0.9:
         return f"ordered {measures['ordered']:.2f}"
     return f"spread {2 ** measures['entropy']:.1f}"
+
+
+def shifts(weights: Tensor, rows: int, columns: int) -> list[tuple[int, int, float]]:
+    """Which shift of a picture each head is nearest to: so many rows down and columns to the right, and how much of its
+    weight is there, as the mean over the patches that have one there.
+
+    That heads may become the taps of a convolution: Cordonnier, Loukas & Jaggi 2020, arXiv:1911.03584, section 4.
+
+    weights: (heads, patches, patches), row after row
+    """
+    grid = weights.unflatten(2, (rows, columns)).unflatten(1, (rows, columns))
+    best = [(0, 0, -1.0)] * len(weights)
+    for down in range(1 - rows, rows):
+        for right in range(1 - columns, columns):
+            row = torch.arange(max(0, -down), min(rows, rows - down))[:, None]
+            column = torch.arange(max(0, -right), min(columns, columns - right))
+            shares = grid[:, row, column, row + down, column + right].mean((1, 2)).tolist()
+            # A shift that few patches have is no shift of the picture.
+            if 2 * row.numel() * column.numel() >= rows * columns:
+                best = [
+                    max(one, (down, right, share), key=lambda each: each[2])
+                    for one, share in zip(best, shares, strict=True)
+                ]
+    return best
 
 
 def merged(weights: Tensor, rows: Sequence[int], columns: Sequence[int]) -> Tensor:

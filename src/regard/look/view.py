@@ -13,7 +13,7 @@ import re
 import zlib
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ import torch
 from torch import Tensor
 
 from regard.data.example import Example
-from regard.look.axis import Axis, joined
+from regard.look.axis import Axis, Grid, joined
 from regard.look.effect import Importance, OfHead
 from regard.look.look import MOST_MEASURED, Look
-from regard.look.measure import ALL_MEASURES, chip
+from regard.look.measure import ALL_MEASURES, chip, shifts
 from regard.look.pool import Extent, Map
 from regard.page import curve
 
@@ -170,7 +170,8 @@ def _part(part: Part, names: Sequence[str]) -> dict[str, Any]:
         "cells": _packed(np.concatenate([each.reshape(-1) for each in cells])),
         "largest": _packed(np.concatenate([each.reshape(-1) for each in largest]).astype("<f4")),
         "told": [
-            _told(layer, part.worth[number] if part.worth else (), names) for number, layer in enumerate(part.layers)
+            _told(_with_shifts(part, layer), part.worth[number] if part.worth else (), names)
+            for number, layer in enumerate(part.layers)
         ],
     }
     places = [layer.where for layer in part.layers if layer.where is not None]
@@ -201,6 +202,22 @@ def _side(axis: Axis, extent: Extent) -> dict[str, Any]:
     if data["kind"] == "sound":
         return {**data, "names": pooled}
     return {"kind": "tokens", "names": pooled}
+
+
+def _with_shifts(part: Part, layer: Map) -> Map:
+    """Of a picture that looks at itself each head's measures also say which shift it is nearest to."""
+    grid = part.rows
+    if not isinstance(grid, Grid) or part.columns != grid or layer.where is not None:
+        return layer
+    if layer.cells.shape[1:] != (len(grid.names), len(grid.names)):  # a part of it is shown
+        return layer
+    first = len(grid.extra)
+    found = shifts(layer.cells[:, first:, first:], grid.rows, grid.columns)
+    named = [
+        {**measures, f"shift {down:+d} {right:+d}": share}
+        for measures, (down, right, share) in zip(layer.measures, found, strict=True)
+    ]
+    return replace(layer, measures=named)
 
 
 def _told(layer: Map, worth: Sequence[OfHead], names: Sequence[str]) -> list[dict[str, Any]]:
