@@ -170,9 +170,7 @@ def show_steps(run: Run, text: str, word: int, chosen: Chosen, out: Path | None,
 
 def show_neighbours(run: Run, word: str) -> None:
     """The words with the most similar vectors."""
-    print("word\tcosine")
-    for name, alike in words_of(run.predictor).neighbours(word):
-        print(f"{name}\t{alike:.3f}")
+    _print_alike(words_of(run.predictor).neighbours(word))
 
 
 def show_analogy(run: Run, words: str) -> None:
@@ -182,9 +180,13 @@ def show_analogy(run: Run, words: str) -> None:
         raise RegardError(
             f"--analogy is {words!r}; it is three words, as in man,king,woman: king is to man as … to woman"
         )
-    print("word\tcosine")
     one, other, like = parts
-    for name, alike in words_of(run.predictor).analogy(one, other, like):
+    _print_alike(words_of(run.predictor).analogy(one, other, like))
+
+
+def _print_alike(found: Sequence[tuple[str, float]]) -> None:
+    print("word\tcosine")
+    for name, alike in found:
         print(f"{name}\t{alike:.3f}")
 
 

@@ -10,6 +10,7 @@ from sharp import assert_close, sharpen
 from test_independence import predictor_for
 
 from regard.build import build, learn
+from regard.errors import RegardError
 from regard.look.attribute import gradients, leave_one_out, norms, rollout
 from regard.look.effect import Asked, Effect, at_once, importance, of_heads, others, strongest
 from regard.look.intervene import cutting, without_heads
@@ -221,3 +222,10 @@ def test_effects_of_heads_are_of_each_layer_and_head():
     _, found = looked()
     again = of_heads(found.asked, dict(found.weights))
     assert [len(heads) for heads in again.values()] == [2, 2]
+
+
+def test_of_plain_text_no_word_is_left_out():
+    _, found = looked()
+    masked = replace(found.asked, predictor=replace(found.asked.predictor, masking=object()))
+    with pytest.raises(RegardError, match="reads a text as one, so no word can be left out"):
+        leave_one_out(masked)

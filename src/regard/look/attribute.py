@@ -13,6 +13,7 @@ from regard.errors import RegardError
 from regard.layers.multihead import MultiHeadAttention
 from regard.look.effect import Asked
 from regard.look.record import Recording, attention_layers
+from regard.models.model import DecoderModel
 
 
 def rollout(layers: Sequence[Tensor]) -> Tensor:
@@ -104,6 +105,8 @@ def leave_one_out(asked: Asked) -> Tensor:
     predictor, words = asked.predictor, asked.example.words
     if asked.example.signal is not None:
         raise RegardError("words can be left out of a text, but this run reads no text")
+    if isinstance(predictor.model, DecoderModel) or predictor.masking is not None:
+        raise RegardError("a run of plain text (mlm, lm) reads a text as one, so no word can be left out of it")
     before = asked.answers()[0][0]
     each_word = not predictor.whole and predictor.writes is None
     rows = []
