@@ -268,6 +268,10 @@ def test_a_text_is_written_by_a_decoder_and_spelled_too(tmp_path):
     assert bool(moved.any())
     (one,) = run.timed(Example(("x",), whole=True, signal=say("ab")), "ab")
     assert one.word == "ab" and one.end > one.begin
+    drawn = run.decoding({"decode.sample": True})
+    asked = [Example(("x",), whole=True, signal=sound) for sound, _ in pairs(5, 4)]
+    together = [answer.text for answer in drawn.predict(asked)]
+    assert together == [drawn.predict([one])[0].text for one in asked] and len(set(together)) > 1
     without = package.train(settings, {"output.ctc": 0.0}, data=data, run=tmp_path / "other")
     with pytest.raises(RegardError, match=r"nothing spells the text: train with output.ctc"):
         without.timed(Example(("x",), whole=True, signal=say("ab")), "ab")

@@ -165,6 +165,9 @@ class Writer:
 
     def _items(self, inputs: Inputs) -> list[list[int]]:
         """What each item is, as numbers."""
+        signal = next((inputs[name] for name in _SIGNALS if name in inputs), None)
+        if signal is not None:
+            return [_bits(row, count) for row, count in zip(signal, _counts(inputs, signal), strict=True)]
         numbers = inputs["piece_numbers"] if "piece_numbers" in inputs else inputs["word_numbers"]
         return [row[:length].tolist() for row, length in zip(numbers, inputs["lengths"].tolist(), strict=True)]
 
@@ -181,7 +184,9 @@ class Writer:
 
     def _steps(self, sources: Sequence[Inputs], *, beam: int = 1, copies: int = 1) -> _Steps:
         watched = bool(self.ranking.coverage_penalty) and self.sampling is None
-        told = [item for inputs in sources for item in self._items(inputs) for _ in range(copies)]
+        # Only a text without a source is told what it goes on from; a picture or a recording has no numbers.
+        goes_on = sources if isinstance(self.model, DecoderModel) else ()
+        told = [item for inputs in goes_on for item in self._items(inputs) for _ in range(copies)]
         return _Steps(
             self.model,
             self.column,
@@ -190,7 +195,7 @@ class Writer:
             beam=beam,
             copies=copies,
             watched=watched,
-            told=told if isinstance(self.model, DecoderModel) else (),
+            told=told,
         )
 
     def limits(self, inputs: Inputs) -> list[int]:
@@ -208,6 +213,22 @@ class Writer:
             return PIECES_FOR_EACH * length + PIECES_MORE if self.max_length is None else self.max_length
         relative = math.ceil(self.max_ratio * length)
         return relative if self.max_length is None else min(relative, self.max_length)
+
+
+# What is read where that is no text.
+_SIGNALS = ("samples", "vectors", "pixels")
+
+
+def _counts(inputs: Inputs, signal: Tensor) -> list[int]:
+    """How many values of each row there are; what is not a number is padding, or missing."""
+    counts = inputs.get("sample_counts")
+    return [signal.shape[1]] * len(signal) if counts is None else counts.tolist()
+
+
+def _bits(row: Tensor, count: int) -> list[int]:
+    """The known values of a signal as whole numbers, which are the same for the same values."""
+    values = row[:count]
+    return values[~values.isnan()].float().contiguous().view(torch.int32).tolist()
 
 
 # What is found where nothing can be written.
