@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ _SAID = ("text", "label", "class", "transcript", "sentence")
 class SoundReader(SignalReader):
     """What readers of sound have in common: they remember at which rates recordings were."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        super().__init__(wanted)
+    def __init__(self, wanted: Wanted, check: Callable[[Example], object] = lambda example: None) -> None:
+        super().__init__(wanted, check)
         self.rates: dict[int, list[str]] = {}
 
     def recording(self, path: str | Path, start: float | None = None, end: float | None = None) -> Recording:
@@ -137,8 +137,8 @@ class SoundFolder(SoundReader):
 
     name = "folder"
 
-    def __init__(self, wanted: Wanted) -> None:
-        super().__init__(wanted)
+    def __init__(self, wanted: Wanted, check: Callable[[Example], object] = lambda example: None) -> None:
+        super().__init__(wanted, check)
         self.others: list[Path] = []
 
     def read(self, path: str | Path) -> Iterator[Example | DataError]:
