@@ -113,6 +113,10 @@ CASES = {
         "seq2seq",
         {"input": {"kind": "image", "stem": "convolution", "patch": 4}, "decode": {"max_length": 7, "beam": 2}},
     ),
+    "a picture told by chance": (
+        "seq2seq",
+        {"input": {"kind": "image", "patch": 4}, "decode": {"max_length": 5, "sample": True}},
+    ),
     "a picture as a line": ("classify", {"input": {"kind": "image"}, "model": {"encoder": "convolution"}}),
     **{
         f"rows and columns by {name}": (
