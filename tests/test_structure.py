@@ -17,7 +17,7 @@ from regard.data.labels import FILE_SCHEMES, SCHEMES
 from regard.data.reading import READERS
 from regard.data.signal.kinds import SIGNALS
 from regard.data.text import SPLITS
-from regard.data.tokenizer import TOKENIZERS, WordCharacterTokenizer
+from regard.data.tokenizer import TOKENIZERS
 from regard.decode.search import LENGTH_NORMS
 from regard.inputs import INPUTS
 from regard.layers import ACTIVATIONS, CELLS, DILATIONS, DIRECTIONS, NORMS, QUERY_KEY_NORMS
@@ -65,8 +65,8 @@ TABLES = {
     "input.stem": STEMS,
     "input.tokens": TOKENIZERS,
     "input.split": SPLITS,
-    # What is read as words and their letters cannot be written.
-    "output.tokens": {name: kind for name, kind in TOKENIZERS.items() if name != WordCharacterTokenizer.kind},
+    # What is read as words and their letters, or between signs, cannot be written.
+    "output.tokens": {name: kind for name, kind in TOKENIZERS.items() if name not in ("words+characters", "library")},
     "data.split_by": DIVISIONS,
     "data.scheme": FILE_SCHEMES,
     "input.level": LEVELS,
@@ -186,6 +186,7 @@ def run(code):
         ["study"],
         ["certify"],
         ["export"],
+        ["import"],
     ],
 )
 def test_help_does_not_import_torch(words):

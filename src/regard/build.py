@@ -24,8 +24,8 @@ from regard.data.tokenizer import TOKENIZERS, Tokenizer, TokenizerSettings
 from regard.errors import FolderError
 from regard.inputs import input_part, learn_input, written_texts
 from regard.layers import (
+    ACTIVATIONS,
     DILATIONS,
-    NORMS,
     QUERY_KEY_NORMS,
     AddNorm,
     Convolution,
@@ -42,10 +42,11 @@ from regard.layers import (
     PointwiseBlock,
     PointwiseEncoder,
     Recurrence,
+    make_norm,
 )
 from regard.models.answering import best_at_masks, best_of_each
 from regard.models.gather import POOLINGS, Ahead, Asked, Compared, EachElement, EachWord, Together
-from regard.models.inputs import Embedding, InputPart, MarkedInput, PieceInput, ScaledEmbedding, WordInput
+from regard.models.inputs import Embedding, InputPart, MarkedInput, PieceInput, PlacedInput, ScaledEmbedding, WordInput
 from regard.models.model import DecoderModel, EncoderDecoderModel, EncoderModel
 from regard.models.outputs import (
     ClassesHead,
@@ -154,7 +155,15 @@ def build(
             assert isinstance(tokenizer, Tokenizer)
             masking = Masking(tokenizer, recipe.task.masked, recipe.task.whole_words)
             masked = _masked_model(recipe, input, encoder, list(targets))
-            return Predictor(masked, tokenizer, targets, best_at_masks(masked), budget, whole, masking=masking)
+            return Predictor(
+                masked,
+                tokenizer,
+                targets,
+                best_at_masks(masked, never=tokenizer.special),
+                budget,
+                whole,
+                masking=masking,
+            )
         gather = _gather(recipe, tokenizer)
         heads = [_head(recipe, target, gather.width) for target in targets.values()]
         if isinstance(gather, Ahead):
@@ -235,11 +244,13 @@ def _language_model(recipe: Recipe, column: str, texts: Texts, code: Path | None
 def _masked_model(recipe: Recipe, input: InputPart, encoder: nn.Module, columns: Sequence[str]) -> EncoderModel:
     """What is behind a mask is scored by how much it is like each piece's own vector."""
     width = recipe.model.width
-    embedding = input.pieces if isinstance(input, PieceInput) else input.words
+    embedding = input.pieces if isinstance(input, PieceInput | PlacedInput) else input.words
     assert isinstance(embedding, Embedding)
     table = embedding.table
     tied = TiedProjection(table, table.num_embeddings)
-    head = SoftmaxHead(width, table.num_embeddings, ReadOut(width, table.embedding_dim, tied))
+    epsilon, activation = recipe.model.epsilon, "gelu_tanh" if recipe.model.activation == "gelu_tanh" else "gelu"
+    read_out = ReadOut(width, table.embedding_dim, tied, ACTIVATIONS[activation][1], epsilon)
+    head = SoftmaxHead(width, table.num_embeddings, read_out)
     return EncoderModel(input, encoder, Asked(width), Heads(columns, [head]))
 
 
@@ -262,11 +273,12 @@ def _decoder(model: ModelSettings, code: Path | None) -> Decoder:
 
 
 def _attention_encoder(model: ModelSettings, code: Path | None, grid: Grid) -> nn.Module:
+    made = [
+        EncoderBlock(_attention(model, code), _feed_forward(model), _add_norm(model), _add_norm(model))
+        for _ in range(1 if model.shared_blocks else model.depth)
+    ]
     return Encoder(
-        [
-            EncoderBlock(_attention(model, code), _feed_forward(model), _add_norm(model), _add_norm(model))
-            for _ in range(model.depth)
-        ],
+        made * model.depth if model.shared_blocks else made,
         position=_position(model, code, model.depth, causal=False, grid=grid),
         norm=_last_norm(model),
         dropout=model.dropout,
@@ -357,11 +369,18 @@ def _feed_forward(model: ModelSettings) -> FeedForward:
 
 
 def _add_norm(model: ModelSettings) -> AddNorm:
-    return AddNorm(model.width, norm=model.norm, place=model.norm_place, residual=model.residual, dropout=model.dropout)
+    return AddNorm(
+        model.width,
+        norm=model.norm,
+        place=model.norm_place,
+        residual=model.residual,
+        dropout=model.dropout,
+        epsilon=model.epsilon,
+    )
 
 
 def _last_norm(model: ModelSettings) -> nn.Module:
-    return NORMS[model.norm if model.norm_place == "before" else "none"](model.width)
+    return make_norm(model.norm if model.norm_place == "before" else "none", model.width, model.epsilon)
 
 
 def _head(recipe: Recipe, target: Target, width: int) -> Head:

@@ -309,6 +309,24 @@ def export(
     _say(f"wrote {found.folder}")
 
 
+@app.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="A folder as Hugging Face's libraries save it.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The run's folder to make.")],
+    as_json: Json = False,
+) -> None:
+    """Make a run of a model that was trained elsewhere: BERT, RoBERTa, DistilBERT, ALBERT."""
+    from regard.ship.importers import import_run
+
+    found = import_run(path, out, say=_say)
+    if as_json:
+        kept = {"folder": str(found.folder), "family": found.family, "numbers": found.numbers, "head": found.head}
+        _print_json({**kept, "left out": dict(found.unused)})
+    else:
+        print(found.told())
+    _say(f'wrote {out}; next: echo "… [MASK] …" | regard predict {out} --top 3')
+
+
 @app.command()
 def look(
     run: RunFolder,

@@ -323,7 +323,7 @@ def asking_splitter(recipe: Recipe) -> Split:
     split = splitter(recipe)
     if recipe.task.kind != "mlm":
         return split
-    spaced = recipe.input.tokens == "subwords"
+    spaced = recipe.input.tokens in ("subwords", "library")
 
     def apart(text: str) -> tuple[str, ...]:
         parts = at_masks(text, spaced=spaced)
@@ -333,7 +333,7 @@ def asking_splitter(recipe: Recipe) -> Split:
 
 
 def _split_text(recipe: Recipe) -> Split:
-    if recipe.task.kind in WHOLE_TASKS and recipe.input.tokens in ("characters", "subwords"):
+    if recipe.task.kind in WHOLE_TASKS and recipe.input.tokens in ("characters", "subwords", "library"):
         return lambda text: (text,) if text else ()
     return SPLITS[recipe.input.split]
 

@@ -22,6 +22,7 @@ from regard.models.inputs import (
     LetterPatterns,
     MarkedInput,
     PieceInput,
+    PlacedInput,
     ScaledEmbedding,
     WordCharacterInput,
     WordInput,
@@ -85,6 +86,11 @@ def _text(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputP
 
 def _read(recipe: Recipe, kind: InputKind, table: nn.Embedding | None) -> InputPart:
     given, width, sizes = recipe.input, recipe.model.width, kind.sizes()
+    if given.places is not None:
+        pieces = Embedding(sizes["pieces"], given.piece_width or width, dropout=given.dropout)
+        projected = None if given.piece_width is None else width
+        epsilon = recipe.model.epsilon
+        return PlacedInput(pieces, given.places, segments=given.segments, width=projected, epsilon=epsilon)
     if "pieces" in sizes:
         return PieceInput(ScaledEmbedding(sizes["pieces"], width, dropout=given.dropout, table=table))
     words = Embedding(sizes["words"], given.word_width, dropout=given.dropout)

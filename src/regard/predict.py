@@ -294,7 +294,8 @@ class Predictor:
     def filling(self, count: int) -> Predictor:
         """The same, asked for so many pieces behind each mask."""
         assert isinstance(self.model, EncoderModel)
-        return replace(self, answering=best_at_masks(self.model, count))
+        assert self.masking is not None
+        return replace(self, answering=best_at_masks(self.model, count, never=self.masking.tokenizer.special))
 
     def asking(self, *, count: int = 1, layer: int | None = None) -> Predictor:
         """The same, asked for so many texts of each item, and for what looked at what in a layer of the decoder.

@@ -16,6 +16,7 @@ from regard.data.tokenizer import (
     SHAPES,
     TOKENIZERS,
     UNKNOWN,
+    EncodedText,
     Tokenizer,
     TokenizerSettings,
     Vocabulary,
@@ -24,6 +25,7 @@ from regard.data.tokenizer import (
     tokenizer_from_json,
     tokenizer_to_json,
 )
+from regard.data.vocabulary import SEPARATOR
 from regard.errors import FolderError, RegardError
 
 TEXTS = [("I", "saw", "a", "saw"), ("the", "Saw", "café", "天气"), ("saw", "the", "the"), ("10 000", "naïve")]
@@ -73,8 +75,9 @@ def test_every_word_has_its_numbers_within_the_vocabulary(kind: str) -> None:
             assert all(1 <= number < sizes["affixes"] for *ends, _ in found.affixes for number in ends)
             assert len(found.affixes) == len(words) and all(1 <= kind <= len(SHAPES) for *_, kind in found.affixes)
         if "pieces" in sizes:
-            assert sorted(set(found.word_of_piece)) == list(range(len(words)))
-            assert list(found.word_of_piece) == sorted(found.word_of_piece)
+            of_words = [word for word in found.word_of_piece if word >= 0]  # others are signs around the text
+            assert sorted(set(of_words)) == list(range(len(words)))
+            assert of_words == sorted(of_words)
             assert len(found.pieces) == len(found.word_of_piece)
             assert all(1 <= number < sizes["pieces"] for number in found.pieces)
 
@@ -95,7 +98,20 @@ def test_the_numbers_of_a_word_do_not_depend_on_its_neighbours(kind: str) -> Non
     assert together.words == tuple(number for one in alone for number in one.words)
     assert together.letters == tuple(word for one in alone for word in one.letters)
     assert together.affixes == tuple(word for one in alone for word in one.affixes)
-    assert together.pieces == tuple(piece for one in alone for piece in one.pieces)
+    assert of_words(together) == tuple(piece for one in alone for piece in of_words(one))
+
+
+def of_words(encoded: EncodedText) -> tuple[int, ...]:
+    """The pieces without the signs around the text."""
+    return tuple(piece for piece, word in zip(encoded.pieces, encoded.word_of_piece, strict=True) if word >= 0)
+
+
+def test_pieces_of_the_library_stand_between_signs_and_two_texts_are_told_apart() -> None:
+    tokenizer = learnt("library")
+    found = tokenizer.encode(["saw", SEPARATOR, "saw"])
+    signs, (once,) = tokenizer.signs, tokenizer.encode(["saw"]).pieces[1:-1]
+    assert found.pieces == (signs.begin, once, signs.end, once, signs.end)
+    assert found.segments == (0, 0, 0, 1, 1) and found.word_of_piece == (-1, 0, 1, 2, -1)
 
 
 @kinds

@@ -23,8 +23,6 @@ MASK = "[MASK]"
 # Of what is asked for, these shares are hidden, and shown as something else; the rest is shown as it is.
 HIDDEN, REPLACED = 0.8, 0.1
 
-_UNKNOWN = SPECIAL[1]
-
 Kind = TypeVar("Kind")
 
 
@@ -60,7 +58,7 @@ class Masking:
         numbers = np.array(encoded.pieces or encoded.words, dtype=np.int64)
         places = self._places(numbers, random)
         dice = random.random(len(places))
-        others = random.integers(len(SPECIAL), max(len(SPECIAL) + 1, self._count), size=len(places))
+        others = self._ordinary[random.integers(0, len(self._ordinary), size=len(places))]
         hidden = {place for place, die in zip(places, dice, strict=True) if die < HIDDEN}
         replaced = {
             place: int(other)
@@ -74,18 +72,20 @@ class Masking:
         """The places that a person has masked: words that are MASK."""
         encoded = self.tokenizer.encode(words)
         of_word = encoded.word_of_piece or range(len(words))
-        kept = [place for place, word in enumerate(of_word) if words[word] != MASK or word not in of_word[:place]]
+        masks = {number for number, word in enumerate(words) if word == MASK}
+        kept = [place for place, word in enumerate(of_word) if word not in masks or word not in of_word[:place]]
         if encoded.pieces:  # a mask is one piece, whatever its letters are
             encoded = EncodedText(
                 pieces=tuple(encoded.pieces[place] for place in kept),
                 word_of_piece=tuple(encoded.word_of_piece[place] for place in kept),
+                segments=tuple(encoded.segments[place] for place in kept) if encoded.segments else (),
             )
-        places = [place for place, word in enumerate(encoded.word_of_piece or of_word) if words[word] == MASK]
+        places = [place for place, word in enumerate(encoded.word_of_piece or of_word) if word in masks]
         return Masked(self._shown(encoded, set(places), {}), tuple(places))
 
     def _places(self, numbers: np.ndarray, random: np.random.Generator) -> list[int]:
         """What is asked for, in order: words (or pieces) in a drawn order, until there is enough."""
-        known = np.flatnonzero(numbers >= len(SPECIAL))
+        known = np.flatnonzero(~np.isin(numbers, self.tokenizer.special))
         if not len(known):
             return []
         words = self._words(numbers) if self.whole_words else np.arange(len(numbers))
@@ -113,13 +113,19 @@ class Masking:
         begins = np.array([text[:1].isspace() for text in texts])
         return begins, np.array([text[-1:].isspace() for text in texts])
 
+    @cached_property
+    def _ordinary(self) -> np.ndarray:
+        """The numbers of all pieces that stand for some text; where there are none, the one after the special ones."""
+        found = np.setdiff1d(np.arange(self._count), self.tokenizer.special)
+        return found if len(found) else np.array([len(SPECIAL)])
+
     @property
     def _count(self) -> int:
         """How many pieces there are, the special ones among them."""
         return next(iter(self.tokenizer.sizes().values()))
 
     def _shown(self, encoded: EncodedText, hidden: set[int], replaced: dict[int, int]) -> EncodedText:
-        changed = {**dict.fromkeys(hidden, _UNKNOWN), **replaced}
+        changed = {**dict.fromkeys(hidden, self.tokenizer.hidden), **replaced}
         if encoded.pieces:
             return replace(encoded, pieces=_with(encoded.pieces, changed))
         shown = replace(encoded, words=_with(encoded.words, changed))

@@ -12,7 +12,9 @@ from torch import Tensor
 
 # What stands behind the end of each input that is as long as its item (or as its word).
 PADDING: dict[str, float] = {
-    **dict.fromkeys(("piece_numbers", "word_of_piece", "word_numbers", "written", "shared", "letters", "spellings"), 0),
+    **dict.fromkeys(
+        ("piece_numbers", "word_of_piece", "word_numbers", "written", "shared", "letters", "spellings", "segments"), 0
+    ),
     "asked": 0,
     "texts": -1,
     "vectors": math.nan,

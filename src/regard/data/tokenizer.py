@@ -16,7 +16,7 @@ from torch import Tensor
 from regard.data.example import Example
 from regard.data.kind import Encoded, InputKind
 from regard.data.padding import PADDING, padded
-from regard.data.vocabulary import SEPARATOR, UNKNOWN, Vocabulary
+from regard.data.vocabulary import SEPARATOR, SPECIAL, UNKNOWN, Vocabulary
 from regard.errors import FolderError, RegardError, choose
 
 # Around each word's letters, so that beginnings and ends can be told from middles.
@@ -36,7 +36,8 @@ class EncodedText(Encoded):
     words:   one number a word (empty where the kind has no word vectors)
     letters: the letters of each word, as numbers (empty where the kind does not read letters)
     affixes: how each word begins and ends, and what it looks like, as numbers (empty as letters)
-    pieces:  the pieces of the whole example, and the word that each belongs to
+    pieces:  the pieces of the whole example, and the word that each belongs to (-1: none, a sign around the text)
+    segments: which of the joined texts each piece is in, where that is told
     """
 
     words: tuple[int, ...] = ()
@@ -44,6 +45,7 @@ class EncodedText(Encoded):
     affixes: tuple[tuple[int, int, int], ...] = ()
     pieces: tuple[int, ...] = ()
     word_of_piece: tuple[int, ...] = ()
+    segments: tuple[int, ...] = ()
 
     @property
     def length(self) -> int:
@@ -57,6 +59,8 @@ class EncodedText(Encoded):
             inputs["word_of_piece"] = padded([item.word_of_piece for item in items], PADDING["word_of_piece"])
         else:
             inputs["word_numbers"] = padded([item.words for item in items], PADDING["word_numbers"])
+        if any(item.segments for item in items):
+            inputs["segments"] = padded([item.segments for item in items], PADDING["segments"])
         if any(item.letters for item in items):
             inputs.update(_distinct(items))
         return inputs
@@ -79,7 +83,14 @@ def _distinct(texts: Sequence[EncodedText]) -> dict[str, Tensor]:
 
 
 class Tokenizer(InputKind):
-    """What all kinds have in common: a normalisation of the text, and a form in which they are saved."""
+    """What all kinds have in common: a normalisation of the text, and a form in which they are saved.
+
+    special: numbers of pieces that stand for no text, which are never asked for and never answered
+    hidden:  the number that is shown in the place of what is masked
+    """
+
+    special: tuple[int, ...] = SPECIAL
+    hidden: int = SPECIAL[1]
 
     def __init__(self, normalize: str) -> None:
         if normalize not in ("none", "NFC", "NFKC"):
@@ -426,6 +437,96 @@ class SubwordTokenizer(Tokenizer):
 
 
 @dataclass(frozen=True)
+class Signs:
+    """The pieces of a library's tokenizer that stand for no text, by what they are for.
+
+    begin, end: stand around what is read; an end also parts two texts
+    unknown:    stands for what no piece spells
+    mask:       stands for what is hidden
+    padding:    stands behind what is shorter than its neighbours
+    """
+
+    begin: int
+    end: int
+    unknown: int
+    mask: int
+    padding: int
+
+
+class LibraryTokenizer(Tokenizer):
+    """Pieces as a tokenizer of the library tokenizers parts them, between a sign for the beginning and one for the end.
+
+    Learnt, it is WordPiece as in BERT: pieces inside of words begin with ##. Source: Devlin et al. 2019,
+    arXiv:1810.04805, section 3; Wu et al. 2016, arXiv:1609.08144, section 4.1.
+
+    count: how many pieces have a vector; some may have no name
+    """
+
+    kind = "library"
+
+    def __init__(self, model: Any, signs: Signs, count: int, normalize: str = "none") -> None:
+        super().__init__(normalize)
+        self.model, self.signs, self.count = model, signs, count
+        self.special = tuple(sorted(set(vars(signs).values())))
+        self.hidden = signs.mask
+
+    @classmethod
+    def learn(cls, texts: Iterable[Sequence[str]], settings: TokenizerSettings) -> LibraryTokenizer:
+        from tokenizers import Tokenizer as Library
+        from tokenizers import decoders, models, pre_tokenizers, trainers
+
+        names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        model = Library(models.WordPiece(unk_token="[UNK]"))
+        model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        model.decoder = decoders.WordPiece()
+        size = max(settings.size, len(names) + 1)
+        trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=names, show_progress=False)
+        normal = Tokenizer(settings.normalize).normal
+        # In an order of their own: the library numbers letters as it meets them.
+        model.train_from_iterator(sorted(normal(word) for words in texts for word in words), trainer)
+        padding, unknown, begin, end, mask = range(len(names))
+        return cls(model, Signs(begin, end, unknown, mask, padding), model.get_vocab_size(), settings.normalize)
+
+    def encode(self, words: Sequence[str]) -> EncodedText:
+        signs = self.signs
+        found = self.model.encode_batch([self.normal(word) for word in words], add_special_tokens=False)
+        parts = [
+            [signs.end] if word == SEPARATOR else list(pieces.ids) or [signs.unknown]
+            for word, pieces in zip(words, found, strict=True)
+        ]
+        if not parts:
+            return EncodedText()
+        pieces = [signs.begin, *(piece for part in parts for piece in part), signs.end]
+        of_word = [-1, *(word for word, part in enumerate(parts) for _ in part), -1]
+        joins = [number for number, word in enumerate(words) if word == SEPARATOR]
+        segments = [int(bool(joins) and word > joins[0]) for word in of_word[:-1]]
+        return EncodedText(pieces=tuple(pieces), word_of_piece=tuple(of_word), segments=(*segments, int(bool(joins))))
+
+    def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self.model.id_to_token(number) or UNKNOWN for number in self.encode(words).pieces)
+
+    def text(self, numbers: Sequence[int]) -> str:
+        return str(self.model.decode(list(numbers), skip_special_tokens=True))
+
+    def written(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        return tuple((self.model.id_to_token(number) or UNKNOWN).removeprefix("##") for number in numbers)
+
+    def sizes(self) -> dict[str, int]:
+        return {"pieces": self.count}
+
+    def saved(self) -> dict[str, Any]:
+        model = json.loads(self.model.to_str())
+        return {"model": model, "signs": vars(self.signs), "count": self.count, "normalize": self.normalize}
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> LibraryTokenizer:
+        from tokenizers import Tokenizer as Library
+
+        model = Library.from_str(json.dumps(saved["model"]))
+        return cls(model, Signs(**saved["signs"]), saved["count"], saved["normalize"])
+
+
+@dataclass(frozen=True)
 class TokenizerSettings:
     """What a kind needs to know to learn its vocabulary."""
 
@@ -450,7 +551,8 @@ def _joined(words: Sequence[Sequence[int]]) -> EncodedText:
 
 
 TOKENIZERS: dict[str, Any] = {
-    kind.kind: kind for kind in (WordTokenizer, CharacterTokenizer, SubwordTokenizer, WordCharacterTokenizer)
+    kind.kind: kind
+    for kind in (WordTokenizer, CharacterTokenizer, SubwordTokenizer, WordCharacterTokenizer, LibraryTokenizer)
 }
 
 

@@ -9,6 +9,7 @@ from regard.layers.block import (
     EncoderBlock,
     FeedForward,
     LookBackBlock,
+    make_norm,
 )
 from regard.layers.cache import Cache
 from regard.layers.convolution import DILATIONS, Convolution, attention_from_convolution
@@ -43,4 +44,5 @@ __all__ = [
     "PointwiseEncoder",
     "Recurrence",
     "attention_from_convolution",
+    "make_norm",
 ]

@@ -6,6 +6,7 @@ Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.1 and figure 1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -56,6 +57,7 @@ def swiglu(x: Tensor) -> Tensor:
 ACTIVATIONS: dict[str, tuple[int, Callable[[Tensor], Tensor]]] = {
     "relu": (1, F.relu),
     "gelu": (1, F.gelu),
+    "gelu_tanh": (1, partial(F.gelu, approximate="tanh")),
     "swiglu": (2, swiglu),
 }
 
@@ -116,14 +118,14 @@ class BatchNorm(nn.Module):
 class NoNorm(nn.Module):
     """Leaves everything as it is."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, epsilon: float = 0.0) -> None:
         super().__init__()
 
     def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
         return x
 
 
-NORMS: dict[str, Callable[[int], nn.Module]] = {
+NORMS: dict[str, Callable[..., nn.Module]] = {
     "layer": LayerNorm,
     "rms": RMSNorm,
     "batch": BatchNorm,
@@ -142,21 +144,33 @@ PLACES: dict[str, Callable[[nn.Module], tuple[nn.Module, nn.Module]]] = {
 }
 
 
+def make_norm(name: str, width: int, epsilon: float | None = None) -> nn.Module:
+    """A norm of the table. epsilon: what it adds to the variance; its own where not given"""
+    kind = choose(NORMS, name, "norm")
+    return kind(width) if epsilon is None else kind(width, epsilon)
+
+
 class AddNorm(nn.Module):
     """What is around a part of a block: its change is added to what was there, and the sum is kept in bounds.
 
     place = "after" is the paper's LayerNorm(x + part(x)) (Vaswani et al. 2017, section 3.1); place = "before" is
     x + part(LayerNorm(x)), which trains without warm-up (Xiong et al. 2020, arXiv:2002.04745, figure 1).
-    Without residual the change takes the place of what was there.
+    Without residual the change takes the place of what was there. epsilon: as `make_norm` takes it
     """
 
     def __init__(
-        self, width: int, *, norm: str = "layer", place: str = "before", residual: bool = True, dropout: float = 0.0
+        self,
+        width: int,
+        *,
+        norm: str = "layer",
+        place: str = "before",
+        residual: bool = True,
+        dropout: float = 0.0,
+        epsilon: float | None = None,
     ) -> None:
         super().__init__()
         # Dropout is where Vaswani et al. 2017, section 5.4, have it: on each part's change, before it is added.
-        kind = choose(NORMS, norm, "norm")
-        self.norm_before, self.norm_after = choose(PLACES, place, "norm_place")(kind(width))
+        self.norm_before, self.norm_after = choose(PLACES, place, "norm_place")(make_norm(norm, width, epsilon))
         self.dropout = Dropout(dropout)
         self.add = torch.add if residual else _replace
 

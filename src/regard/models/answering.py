@@ -50,15 +50,18 @@ def best_of_each(model: EncoderModel) -> Answering:
     return answer
 
 
-def best_at_masks(model: EncoderModel, count: int = 1) -> Answering:
-    """So many of the most probable pieces for each element that is asked for, the most probable first."""
+def best_at_masks(model: EncoderModel, count: int = 1, *, never: Sequence[int] = SPECIAL) -> Answering:
+    """So many of the most probable pieces for each element that is asked for, the most probable first.
+
+    never: pieces that stand for no text
+    """
 
     def answer(inputs: Inputs) -> dict[str, Answered]:
         found = {}
         for column, scores in model(inputs).items():
             # What stands for no text has its share of the probability, but is never the answer.
-            shares = scores.float().softmax(-1).index_fill(-1, torch.tensor(SPECIAL, device=scores.device), -1.0)
-            certain, best = shares.topk(min(count, shares.shape[-1] - len(SPECIAL)), -1)
+            shares = scores.float().softmax(-1).index_fill(-1, torch.tensor(never, device=scores.device), -1.0)
+            certain, best = shares.topk(min(count, shares.shape[-1] - len(never)), -1)
             found[column] = Answered(best.tolist(), certain.tolist())
         return found
 

@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.attention.mask import Mask
-from regard.layers.block import LayerNorm
+from regard.errors import ShapeError
+from regard.layers.block import LayerNorm, make_norm
 from regard.layers.dropout import Dropout
 
 Inputs = dict[str, Tensor]
@@ -27,6 +28,9 @@ class InputPart(nn.Module):
     def forward(self, inputs: Inputs) -> Tensor:
         """(batch, time, width)"""
         raise NotImplementedError
+
+    # How long what is read may be; None: any length.
+    most: int | None = None
 
     def mask(self, inputs: Inputs) -> Mask:
         """Which of the vectors are real; of two texts that are read apart, none looks at the other's."""
@@ -219,3 +223,49 @@ class PieceInput(InputPart):
     def forward(self, inputs: Inputs) -> Tensor:
         """(batch, time, width)"""
         return self.pieces(inputs["piece_numbers"])
+
+
+class PlacedInput(InputPart):
+    """Vectors of the piece, of its place and of which of two texts it is in are added, and the sum is normed.
+
+    Source: Devlin et al. 2019, arXiv:1810.04805, figure 2, and their code. A narrower vector that is then projected:
+    Lan et al. 2020, arXiv:1909.11942, section 3.1 (factorized embedding parameterization).
+
+    places:   how many places there are
+    segments: how many texts are told apart; 0: none are
+    width:    of what is given; that of the pieces where it is None, without a projection
+    """
+
+    def __init__(
+        self,
+        pieces: Embedding,
+        places: int,
+        *,
+        segments: int = 0,
+        width: int | None = None,
+        epsilon: float | None = None,
+    ) -> None:
+        super().__init__()
+        narrow = pieces.table.embedding_dim
+        self.pieces = pieces
+        self.places = nn.Embedding(places, narrow)
+        self.segments = nn.Embedding(segments, narrow) if segments else None
+        self.norm = make_norm("layer", narrow, epsilon)
+        self.project = nn.Identity() if width is None else nn.Linear(narrow, width)
+        self.most = places
+        for table in filter(None, (self.places, self.segments)):
+            nn.init.normal_(table.weight, std=0.02)
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        """(batch, time, width)"""
+        x = self.pieces(inputs["piece_numbers"])
+        # While an export is traced lengths are open; there the look-up itself refuses what is too long.
+        if not torch.compiler.is_compiling() and x.shape[1] > self.places.num_embeddings:
+            raise ShapeError(
+                f"an input of {x.shape[1]} pieces is longer than the {self.places.num_embeddings} places that have a "
+                "vector (input.places); cut it"
+            )
+        x = x + self.places(torch.arange(x.shape[1], device=x.device))
+        if self.segments is not None:
+            x = x + self.segments(inputs["segments"])
+        return self.project(self.norm(x))

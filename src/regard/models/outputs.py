@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batching import IGNORED
-from regard.layers.block import LayerNorm
+from regard.layers.block import make_norm
 from regard.layers.dropout import Dropout
 from regard.models.likelihood import summed_cross_entropy
 
@@ -84,11 +84,19 @@ class ReadOut(nn.Module):
     Source: Devlin et al. 2019, arXiv:1810.04805, in its code (cls/predictions/transform): dense, GELU, layer norm.
     """
 
-    def __init__(self, width: int, piece_width: int, project: nn.Module) -> None:
+    def __init__(
+        self,
+        width: int,
+        piece_width: int,
+        project: nn.Module,
+        activation: Callable[[Tensor], Tensor] = F.gelu,
+        epsilon: float | None = None,
+    ) -> None:
         """project: from such a vector to the scores of all pieces"""
         super().__init__()
         self.transform = _linear(width, piece_width)
-        self.norm = LayerNorm(piece_width)
+        self.activation = activation
+        self.norm = make_norm("layer", piece_width, epsilon)
         self.project: Any = project
 
     def forward(self, x: Tensor) -> Tensor:
@@ -97,7 +105,7 @@ class ReadOut(nn.Module):
 
     def last(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What the scores are the product of at the end: vectors, and the vector and the bias of each piece."""
-        vectors: tuple[Tensor, Tensor, Tensor] = self.project.last(self.norm(F.gelu(self.transform(x))))
+        vectors: tuple[Tensor, Tensor, Tensor] = self.project.last(self.norm(self.activation(self.transform(x))))
         return vectors
 
 

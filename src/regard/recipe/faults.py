@@ -318,7 +318,7 @@ def _language(recipe: Recipe) -> list[tuple[str, str]]:
     kind, tokens, found = recipe.task.kind, recipe.input.tokens, []
     if kind in TEXT_TASKS and recipe.input.kind != "text":
         return [("input.kind", f"input.kind is {recipe.input.kind}, but task.kind = {kind} learns from plain text")]
-    if kind == "lm" and tokens == "words+characters" and _known(recipe, "input", "tokens"):
+    if kind == "lm" and tokens in ("words+characters", "library") and _known(recipe, "input", "tokens"):
         found.append(("input.tokens", f"{tokens} can be read but not written; use words, subwords or characters"))
     return found
 
@@ -358,7 +358,7 @@ def _speech(recipe: Recipe) -> list[tuple[str, str]]:
 # What only some kinds of input use.
 _OF_TEXT = (
     "tokens size minimum_count lowercase normalize split shared_words dropout word_width character_width filters "
-    "pretrained"
+    "pretrained places segments piece_width"
 )
 _OF_VECTORS = "standardize kernel jitter scaling warp"
 _OF_IMAGES = "stem picture_size class_token shift flip crop turn"
@@ -434,6 +434,11 @@ def _by_part(recipe: Recipe) -> Iterator[Rule]:
     tokens, model, output = recipe.input.tokens, recipe.model, recipe.output
     has_words, reason = tokens in ("words", "words+characters"), _tokens(recipe)
     yield "input", "minimum_count lowercase word_width pretrained shared_words", has_words, reason
+    yield "input", "places", tokens == "library" or not _known(recipe, "input", "tokens"), reason
+    placed = recipe.input.places is not None or not _known(recipe, "input", "places")
+    yield "input", "segments piece_width", placed, "no input.places"
+    yield "model", "epsilon", model.norm != "none", "model.norm = none"
+    yield "model", "shared_blocks", model.encoder == "attention", f"model.encoder = {model.encoder}"
     yield "input", "character_width filters", tokens == "words+characters", reason
     yield from _by_kind(recipe)
     yield "model", "head_width key_heads value_width", model.projections, "model.projections = false"

@@ -27,7 +27,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "input.kind": ("text", "vectors", "image", "speech"),
     "input.stem": ("patches", "convolution"),
     "input.level": ("item", "band", "train"),
-    "input.tokens": ("words", "characters", "subwords", "words+characters"),
+    "input.tokens": ("words", "characters", "subwords", "words+characters", "library"),
     "input.normalize": ("none", "NFC", "NFKC"),
     "input.split": ("punctuation", "spaces", "characters"),
     "output.tokens": ("characters", "subwords", "words"),
@@ -39,7 +39,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "model.dilations": ("none", "doubling"),
     "model.cell": ("rnn", "lstm", "gru"),
     "model.directions": ("both", "forward"),
-    "model.activation": ("relu", "gelu", "swiglu"),
+    "model.activation": ("relu", "gelu", "gelu_tanh", "swiglu"),
     "model.score": ("scaled_dot", "dot", "cosine", "bilinear", "additive"),
     "model.normalizer": ("softmax", "relu", "sigmoid", "sparsemax", "entmax15"),
     "model.position": ("none", "sinusoidal", "learned", "floater", "shaw", "t5", "alibi", "rotary", "quadratic"),
@@ -181,13 +181,13 @@ SEVERAL_METRICS = ("micro_f1", "macro_f1", "exact")
 BODY = {
     "input": (
         *("kind", "tokens", "size", "minimum_count", "lowercase", "normalize", "split"),
-        *("word_width", "character_width", "filters"),
+        *("word_width", "character_width", "filters", "places", "segments", "piece_width"),
     ),
     "model": (
         *("encoder", "decoder", "width", "depth", "decoder_depth", "kernel", "dilations", "cell", "directions"),
         *("heads", "head_width", "key_heads", "value_width", "projections", "query_key_norm", "inner", "activation"),
         *("score", "normalizer", "scale", "position", "longest", "distance", "turned", "window"),
-        *("norm", "norm_place", "residual"),
+        *("norm", "norm_place", "residual", "epsilon", "shared_blocks"),
     ),
 }
 
@@ -278,7 +278,9 @@ class InputSettings(Section):
         description="what is read: text; vectors: measurements, step by step; image: pictures; speech: recordings",
     )
     tokens: Annotated[str, _one_of("input.tokens")] = Field(
-        "words+characters", description="what gets a vector; words+characters reads the letters of each word too"
+        "words+characters",
+        description="what gets a vector; words+characters reads the letters of each word too; library: the pieces of "
+        "an imported run, between signs for a beginning and an end; learnt, they are BERT's (WordPiece)",
     )
     size: Count = Field(20000, description="the vocabulary's largest size")
     minimum_count: Count = Field(2, description="rarer words share the vector of the unknown")
@@ -298,6 +300,18 @@ class InputSettings(Section):
         32, description="numbers in the vector of a letter, of a word's beginning, end and shape"
     )
     filters: Count = Field(64, description="patterns of letters that are looked for, for each width of 2 to 5 letters")
+    places: Count | None = Field(
+        None,
+        description="library: so many places have a vector, added to that of the piece before both are normed, as in "
+        "BERT; model.position is beside it",
+    )
+    segments: Annotated[int, Field(ge=0)] = Field(
+        0, description="places: the first so many of joined texts have a vector, added too; 0: none"
+    )
+    piece_width: Count | None = Field(
+        None,
+        description="places: numbers in a piece's own vector, which is then projected; unprojected where not given",
+    )
     pretrained: str | None = Field(None, description="word vectors to start from, in the text format .vec")
     standardize: bool = Field(
         True, description="vectors: whether each column is put in units of its spread around its mean, both of train"
@@ -478,6 +492,10 @@ class ModelSettings(Section):
         description="classify, regress: whether the texts of two source columns are read apart, by one network, and "
         "then compared; else they are read as one",
     )
+    epsilon: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="what norms add to the variance; their own (layer and batch 1e-5, rms 1e-6) where not given"
+    )
+    shared_blocks: bool = Field(False, description="attention: whether all blocks of the encoder are one, as in ALBERT")
     residual: bool = Field(True, description="whether each part adds to what was there or replaces it")
     dropout: Share = Field(0.1, description="the share of numbers dropped in training, against learning by heart")
     attention_dropout: Share = Field(0.0, description="the share of attention weights dropped in training")

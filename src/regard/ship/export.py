@@ -104,8 +104,9 @@ def longest(predictor: Predictor) -> dict[str, int]:
     """How long what is read (time) and written (length) may be, where there is a longest."""
     model, found = predictor.model, {}
     assert isinstance(model, EncoderModel | EncoderDecoderModel)
-    if isinstance(model.encoder, Encoder) and model.encoder.position.most is not None:
-        found["time"] = model.encoder.position.most
+    of_encoder = model.encoder.position.most if isinstance(model.encoder, Encoder) else None
+    if known := [most for most in (model.input.most, of_encoder) if most is not None]:
+        found["time"] = min(known)
     if isinstance(model, EncoderDecoderModel) and model.decoder.position.most is not None:
         found["length"] = model.decoder.position.most
     return found

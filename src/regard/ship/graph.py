@@ -42,6 +42,7 @@ READ: dict[str, Named] = {
     "letters": Named(("spellings", "letters"), "the letters of each distinct word; row 0 is of padding"),
     "affixes": Named(("spellings", "3"), "beginning, end and shape of each distinct word"),
     "spellings": Named(("batch", "time"), "the row of letters and affixes of each word"),
+    "segments": Named(("batch", "time"), "which of two joined texts each piece is in: 0 or 1"),
     "texts": Named(("batch", "time"), "which of two texts each element belongs to; -1: to none"),
     "shared": Named(("batch", "time"), "1 where a word stands in the other text too"),
 }
