@@ -482,8 +482,11 @@ class LibraryTokenizer(Tokenizer):
         size = max(settings.size, len(names) + 1)
         trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=names, show_progress=False)
         normal = Tokenizer(settings.normalize).normal
-        # In an order of their own: the library numbers letters as it meets them.
-        model.train_from_iterator(sorted(normal(word) for words in texts for word in words), trainer)
+        model.train_from_iterator((normal(word) for words in texts for word in words), trainer)
+        # The library numbers letters in an order that changes from time to time.
+        pieces = [*names, *sorted(set(model.get_vocab()) - set(names))]
+        numbers = {piece: number for number, piece in enumerate(pieces)}
+        model.model = models.WordPiece(numbers, unk_token="[UNK]")
         padding, unknown, begin, end, mask = range(len(names))
         return cls(model, Signs(begin, end, unknown, mask, padding), model.get_vocab_size(), settings.normalize)
 

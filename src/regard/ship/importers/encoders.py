@@ -169,5 +169,6 @@ FAMILIES: dict[str, Family] = {
         tied=_tied("predictions.decoder", "predictions.bias"),
         settings=_albert,
         signs=_BERT_SIGNS,
+        pieces=False,
     ),
 }

@@ -27,6 +27,7 @@ class Family:
     settings: their config.json -> sections of a recipe
     signs:    what the tokenizer calls begin, end, unknown, mask and padding
     places:   how many rows of the table of places come before the first place
+    pieces:   whether its lists of pieces (vocab.txt) go with BERT's way to part a text
     """
 
     prefix: str
@@ -37,6 +38,7 @@ class Family:
     settings: Callable[[Config], dict[str, dict[str, Any]]]
     signs: Sequence[str]
     places: int = 0
+    pieces: bool = True
 
 
 def linear(theirs: str, ours: str) -> dict[str, str]:

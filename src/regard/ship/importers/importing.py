@@ -110,7 +110,7 @@ def _write(source: Path, target: Path, family: Family, recipe: Recipe, tensors: 
     pieces = next((tensors[name] for name in (family.prefix + _TABLE, _TABLE) if name in tensors), None)
     if pieces is None:
         raise FolderError(f"{source} has no {_TABLE}; its weights are of another model than config.json says")
-    tokenizer = read_tokenizer(source, family.signs, len(pieces))
+    tokenizer = read_tokenizer(source, family.signs, len(pieces), bert=family.pieces)
     predictor = build(recipe, tokenizer, {TEXT: Pieces(tokenizer)})
     wanted = unique_tensors(predictor.model)
     found = mapped(family, tensors, wanted, recipe.model.depth, str(source))

@@ -16,14 +16,15 @@ TOKENIZER, PIECES, VOCABULARY, MERGES, CONFIG = (
 )
 
 
-def read_tokenizer(folder: Path, signs: Sequence[str], count: int) -> LibraryTokenizer:
+def read_tokenizer(folder: Path, signs: Sequence[str], count: int, *, bert: bool) -> LibraryTokenizer:
     """The tokenizer in a folder.
 
     signs: what begin, end, unknown, mask and padding are called
     count: how many pieces have a vector
+    bert:  whether a list of pieces is BERT's, which parts texts at spaces and signs
     """
     try:
-        model = _model(folder, signs)
+        model = _model(folder, signs, bert)
     except FolderError:
         raise
     except Exception as error:  # the library raises bare Exceptions
@@ -42,7 +43,7 @@ def read_tokenizer(folder: Path, signs: Sequence[str], count: int) -> LibraryTok
     return LibraryTokenizer(model, Signs(begin, end, unknown, mask, padding), count)
 
 
-def _model(folder: Path, signs: Sequence[str]) -> Any:
+def _model(folder: Path, signs: Sequence[str], bert: bool) -> Any:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     if (folder / TOKENIZER).is_file():
@@ -52,8 +53,10 @@ def _model(folder: Path, signs: Sequence[str]) -> Any:
         pieces = {name: number for number, name in enumerate(names)}
         model = Tokenizer(models.WordPiece(pieces, unk_token=signs[2], max_input_chars_per_word=100))
         model.decoder = decoders.WordPiece()
-        config = _json(folder / CONFIG)
-        if config is None:  # nothing says how texts are split: at spaces, and not inside of words
+        config = _json(folder / CONFIG) or {}
+        if (
+            not bert and "do_lower_case" not in config
+        ):  # nothing says how texts are split, but that pieces are in a list
             model.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         else:
             model.normalizer = normalizers.BertNormalizer(lowercase=config.get("do_lower_case", True))
