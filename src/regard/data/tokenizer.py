@@ -506,7 +506,11 @@ class LibraryTokenizer(Tokenizer):
         return EncodedText(pieces=tuple(pieces), word_of_piece=tuple(of_word), segments=(*segments, int(bool(joins))))
 
     def pieces(self, words: Sequence[str]) -> tuple[str, ...]:
-        return tuple(self.model.id_to_token(number) or UNKNOWN for number in self.encode(words).pieces)
+        return self.named(self.encode(words).pieces)
+
+    def named(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """What pieces are called."""
+        return tuple(self.model.id_to_token(number) or UNKNOWN for number in numbers)
 
     def text(self, numbers: Sequence[int]) -> str:
         return str(self.model.decode(list(numbers), skip_special_tokens=True))
