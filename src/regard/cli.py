@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.comparison import FAR_SEEDS, SEED, SEEDS, TRIALS
-from regard.errors import RegardError, nearest
+from regard.errors import RegardError, ToldError, nearest
+from regard.machine import processes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
     from regard.run import Run
 
 app = typer.Typer(
-    help="The whole Transformer as a tool: train it, look inside it, ship it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+# So many seconds a process leaves to another one to say why all of them stop.
+_SAYING = 3.0
 
 Json = Annotated[bool, typer.Option("--json", help="Results as JSON, a line each.")]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let code that came with the run be run.")]
@@ -44,6 +48,9 @@ def main() -> None:
     """The command line's entry: what a user can mend is one sentence and status 2."""
     try:
         app()
+    except ToldError:  # another process says it; torchrun stops all as soon as one of them has ended
+        time.sleep(_SAYING)
+        sys.exit(2)
     except RegardError as error:
         print(f"regard: {error}", file=sys.stderr)
         sys.exit(2)
@@ -56,6 +63,20 @@ def main() -> None:
     except KeyboardInterrupt:
         print("regard: stopped", file=sys.stderr)
         sys.exit(130)
+
+
+@app.callback()
+def check_alone(context: typer.Context) -> None:
+    """The whole Transformer as a tool: train it, look inside it, ship it."""
+    rank, size, _ = processes()
+    if size > 1 and context.invoked_subcommand != "train":
+        _refuse_together(rank, size, f"regard {context.invoked_subcommand}", "; predict has --processes")
+
+
+def _refuse_together(rank: int, size: int, what: str, instead: str = "") -> None:
+    """Each of torchrun's processes would do all of it again."""
+    sentence = f"{what} is done by one process, and torchrun started {size}; start it without torchrun{instead}"
+    raise RegardError(sentence) if rank == 0 else ToldError(sentence)
 
 
 @app.command()
@@ -143,6 +164,9 @@ def train(
     ] = False,
 ) -> None:
     """Train; the same command continues an unfinished run exactly."""
+    rank, size, _ = processes()
+    if size > 1 and (dry or verify):
+        _refuse_together(rank, size, "--dry-run" if dry else "--verify-resume")
     if dry:
         from regard.dry_run import dry_run
         from regard.recipe import parse_overrides
@@ -161,7 +185,8 @@ def train(
     from regard.training.progress import talk_to
 
     trained = train_run(recipe, parse_overrides(overrides or []), run=run, talk=talk_to(_console()))
-    _say(f'next   regard look {trained.folder} "…"   or   regard predict {trained.folder} FILE')
+    if rank == 0:
+        _say(f'next   regard look {trained.folder} "…"   or   regard predict {trained.folder} FILE')
 
 
 @app.command()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from regard.experiment import Rehearsal, rehearse
-from regard.machine import threads
+from regard.machine import megabytes, threads
 from regard.training.progress import Talk
 
 # So many of the first batch's items are shown, and so many of their words.
@@ -77,8 +75,7 @@ def _tried(rehearsal: Rehearsal) -> Iterator[str]:
     places = range(0, len(batches), max(1, len(batches) // _TIMED))
     update = sum(_seconds(partial(trainer.rehearse, batches[place])) for place in places) / len(places)
     evaluation = _seconds(trainer.evaluate)
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    yield f"memory  {megabytes:,.0f} MB at most, measured with the largest batch and an evaluation"
+    yield f"memory  {megabytes():,.0f} MB at most, measured with the largest batch and an evaluation"
     total = trainer.progress.total
     if total is None:
         yield f"time    {recipe.train.minutes:g} minutes (train.minutes), of which an update takes {update:.2f} s"

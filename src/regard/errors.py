@@ -4,7 +4,8 @@
     ├── RecipeError        a recipe's settings: every fault at once, each with its place
     ├── DataError          a file of data: named with file and line
     ├── FolderError        a run folder: missing, incomplete, of another version, or unsafe
-    └── ShapeError         tensors or sizes that do not fit together
+    ├── ShapeError         tensors or sizes that do not fit together
+    └── ToldError          what another process of the same training tells of
 
 An error's text says what was found, what was expected and what to do.
 """
@@ -36,6 +37,10 @@ class FolderError(RegardError):
 
 class ShapeError(RegardError):
     """Tensors or sizes do not fit together."""
+
+
+class ToldError(RegardError):
+    """What stops several processes at once, in those that need not tell of it."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

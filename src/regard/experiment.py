@@ -20,6 +20,7 @@ from regard.data.drawing import Kept
 from regard.data.example import Example
 from regard.data.labels import Labels
 from regard.data.plain import PlainText
+from regard.data.signal.kinds import input_to_json
 from regard.data.target import Classes, Numbers, Pieces, Target, Texts
 from regard.errors import FolderError, RegardError
 from regard.folder import (
@@ -51,6 +52,7 @@ from regard.run import Run
 from regard.scoring import score, score_answers
 from regard.start import Start
 from regard.training.checkpoint import restore, state
+from regard.training.distributed import World, joined
 from regard.training.metric import METRICS as MEASURES
 from regard.training.metric import shown
 from regard.training.objective import joint_loss, summed_weights, training_loss, weigh_labels
@@ -86,13 +88,15 @@ def train(
     """
     code = Path(recipe).parent if isinstance(recipe, str | Path) else Path()
     folder = RUNS / (Path(recipe).stem if isinstance(recipe, str | Path) else "run") if run is None else Path(run)
-    settings = _settings(recipe, overrides, data)
-    talk = Talk() if talk is None else talk
-    if settings.train.keep_memory and not keep_memory():
-        talk.say("train.keep_memory does nothing here: it needs glibc, the C library of most Linux systems")
-    with threads(settings.train.threads):
-        text = Path(recipe).read_text(encoding="utf-8-sig") if isinstance(recipe, str | Path) else resolved(settings)
-        return _Training(settings, text, folder, code, talk, updates).run(data)
+    with joined() as world:
+        with world.together():
+            settings = _settings(recipe, overrides, data)
+        talk = Talk() if talk is None or not world.first else talk
+        if settings.train.keep_memory and not keep_memory():
+            talk.say("train.keep_memory does nothing here: it needs glibc, the C library of most Linux systems")
+        with threads(settings.train.threads):
+            text = Path(recipe).read_text("utf-8-sig") if isinstance(recipe, str | Path) else resolved(settings)
+            return _Training(settings, text, folder, code, talk, updates, world=world).run(data)
 
 
 @dataclass(frozen=True)
@@ -142,12 +146,33 @@ class _Training:
     history: list[dict[str, Any]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
     start: Start | None = None
+    world: World = field(default_factory=World)
 
     def run(self, given: Mapping[str, Pairs] | None) -> Run:
-        self._settle(given)
+        with self.world.together():
+            self._settle(given)
+            unfinished = self._found() if self.world.first else False
+        unfinished = self.world.from_first(unfinished)
+        with self.world.together():
+            trainer = self._prepared(given, unfinished)
+        self.world.check_same(
+            "data", json.dumps([*self.corpus.digests.values(), input_to_json(self.predictor.tokenizer)])
+        )
+        self.world.begin(self.predictor.model)
+        if trainer.progress.finished:
+            self.talk.say(f"{self.folder} has finished training; its best model is in {self.folder / 'best'}")
+        else:
+            self._train(trainer)
+        return Run(self.folder, self.recipe, self._best())
+
+    def _found(self) -> bool:
+        """Whether there is a run to go on with, after what broke off in the middle of a save."""
         recover(self.folder / "last")
         recover(self.folder / "best")
-        unfinished = self._check_folder()
+        return self._check_folder()
+
+    def _prepared(self, given: Mapping[str, Pairs] | None, unfinished: bool) -> Trainer:
+        """Data, model and trainer, new or as they were left."""
         say = self.talk.say
         self.corpus = read_corpus(self.recipe, say) if given is None else given_corpus(self.recipe, given, say)
         self._describe_corpus()
@@ -157,11 +182,7 @@ class _Training:
         trainer = self._trainer()
         if unfinished:
             self._restore(trainer)
-        if trainer.progress.finished:
-            say(f"{self.folder} has finished training; its best model is in {self.folder / 'best'}")
-        else:
-            self._train(trainer)
-        return Run(self.folder, self.recipe, self._best())
+        return trainer
 
     def rehearse(self) -> Rehearsal:
         """Everything that a training needs, before the first update; nothing is written."""
@@ -229,6 +250,8 @@ class _Training:
         if self.recipe.input.pretrained is not None:
             found, of = load_pretrained(predictor, self.recipe.input.pretrained, self.recipe.data.encoding_errors)
             self.talk.say(f"{found:,} of {of:,} words start from {self.recipe.input.pretrained}")
+        if not self.world.first:
+            return predictor
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.folder / "recipe.toml", self.text)
         write_file(self.folder / ENVIRONMENT, json.dumps({**environment(), **begun}, indent=1))
@@ -253,7 +276,8 @@ class _Training:
         return load_model(self.folder / "last", own=self.code).predictor
 
     def _trainer(self) -> Trainer:
-        predictor, device = self.predictor, _device(self.recipe.train.device)
+        predictor, device = self.predictor, self.world.device(self.recipe.train.device)
+        self.world.check_model(predictor.model)
         predictor.model.to(device)
         items, self.example_of = self._items()
         self._describe_model(device, items.sizes)
@@ -268,8 +292,9 @@ class _Training:
             save=self._save,
             keep=self._keep,
             place=lambda item: str(self.example_of(item).place),
-            talk=Several(self.talk, _Listener(self)),
+            talk=Several(self.talk, *self._listeners()),
             weight=lambda batches: summed_weights(output, batches),
+            world=self.world,
         )
         if self.updates is not None:
             trainer.progress.total = self.updates
@@ -295,6 +320,7 @@ class _Training:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.predictor.tokenizer.sizes().items())
         learnt = ", ".join(f"{_described(target)} of {column}" for column, target in self.predictor.targets.items())
         threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+        threads += f", {self.world.size} processes" if self.world.size > 1 else ""
         self.talk.say(f"model  {size:,} parameters; {kinds}; {learnt}; on {device}{threads}")
         budget = self.recipe.train.batch_tokens
         long = np.flatnonzero(np.asarray(lengths) > budget).tolist()
@@ -331,6 +357,8 @@ class _Training:
         progress = json.loads((folder / "state" / "progress.json").read_text(encoding="utf-8"))
         restore(trainer, load_tensors(folder / "state" / "optimizer.safetensors"), progress)
         load_weights(self.predictor.model, folder / WEIGHTS)
+        if not self.world.first:
+            return
         lines = (self.folder / METRICS).read_text(encoding="utf-8").splitlines()
         kept = [row for row in map(json.loads, lines) if row["update"] <= trainer.progress.update]
         write_file(self.folder / METRICS, "".join(json.dumps(row) + "\n" for row in kept))
@@ -345,12 +373,18 @@ class _Training:
             trainer.run()
         except KeyboardInterrupt:
             self.talk.close()
-            raise RegardError(
+            raise self.world.fault(
                 f"stopped after update {trainer.progress.update}; the same command goes on from there"
             ) from None
         finally:
             self.talk.close()
-        self._finish(trainer)
+        if self.world.first:
+            self._finish(trainer)
+        self.world.from_first("finished")
+
+    def _listeners(self) -> list[Talk]:
+        """Who writes down what is heard: the first process."""
+        return [_Listener(self)] if self.world.first else []
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         model, share = self.predictor.model, self.recipe.output.ctc
@@ -521,13 +555,3 @@ def _described(target: Target) -> str:
     if isinstance(target, Classes):
         return f"{len(target.names)} classes"
     return f"{len(target.names)} labels" if isinstance(target, Labels) else "answers"
-
-
-def _device(name: str) -> torch.device:
-    """The device of that name; auto takes an accelerator where there is one."""
-    there = [kind for kind in ("cuda", "mps") if getattr(torch, kind).is_available()] + ["cpu"]
-    if name not in ("auto", *there):
-        raise RegardError(
-            f"train.device is {name}, but this machine has {', '.join(there)}; auto takes the first of them"
-        )
-    return torch.device(there[0] if name == "auto" else name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import resource
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -38,6 +40,24 @@ def environment() -> dict[str, str]:
         "threads": str(torch.get_num_threads()),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
     }
+
+
+def processes() -> tuple[int, int, int]:
+    """Which of how many processes that train together this is, and which on its machine, as torchrun tells them."""
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR")
+    if not all(name in os.environ for name in names):
+        return 0, 1, 0
+    rank, size, seat = (int(os.environ[name]) for name in names[:3])
+    return rank, size, seat
+
+
+def megabytes() -> float:
+    """The most memory that this process has had; on an accelerator the most that its tensors have had."""
+    import torch
+
+    if torch.cuda.is_initialized():
+        return torch.cuda.max_memory_allocated() / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ def state(trainer: Trainer) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def restore(trainer: Trainer, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
     """Put a trainer where the saved one stood."""
     try:
-        trainer.progress = Progress(**values)
+        trainer.resume(Progress(**values))
     except TypeError as error:
         raise FolderError(f"the saved state of training is not of this version: {error}") from None
     parameters = dict(trainer.model.named_parameters())

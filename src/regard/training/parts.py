@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
+import torch
 from torch import nn
+
+from regard.recipe.settings import TrainSettings
 
 _BLOCK = re.compile(r"^(encoder|decoder)\.blocks\.(\d+)\.")
 
@@ -44,3 +48,17 @@ def rate_share(name: str, model: nn.Module, decay: float) -> float:
 def _blocks(model: nn.Module, part: str) -> int:
     blocks = getattr(getattr(model, part, None), "blocks", ())
     return len(blocks)
+
+
+def optimizer_of(model: nn.Module, settings: TrainSettings) -> torch.optim.AdamW:
+    """AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101) with Adam's second beta as in Vaswani et al. 2017, section
+    5.3; biases, norms and other single rows of numbers are not shrunk."""
+    groups: dict[tuple[float, float], dict[str, Any]] = {}
+    for name, parameter in model.named_parameters():
+        decay = settings.weight_decay if parameter.dim() > 1 else 0.0
+        share = rate_share(name, model, settings.layer_decay)
+        group = groups.setdefault((-decay, -share), {"params": [], "weight_decay": decay, "share": share})
+        group["params"].append(parameter)
+    # Matrices first: the order of groups is the order in which numbers are updated.
+    ordered = [groups[key] for key in sorted(groups)]
+    return torch.optim.AdamW(ordered, lr=settings.lr, betas=(0.9, 0.98), fused=True)

@@ -1,17 +1,16 @@
 """The training loop.
 
 Everything an update does depends on the recipe, the data and the update's number alone: the order of batches is a
-function of (seed, epoch, place), and each update draws its random numbers from (seed, update). So a run that is killed
-and started again goes on bit for bit, and there is no random state to be saved.
+function of (seed, epoch, place), and each batch draws its random numbers from (seed, update, place in the update). So a
+run that is killed and started again goes on bit for bit, there is no random state to be saved, and it does not matter
+how many processes share an update's batches.
 """
 
 from __future__ import annotations
 
 import math
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -22,9 +21,11 @@ from regard.data.batching import Batch, Items, Plan, plan
 from regard.errors import RegardError
 from regard.recipe.settings import TrainSettings
 from regard.training.averaging import Average
+from regard.training.distributed import World
+from regard.training.interrupt import interruptible
 from regard.training.metric import METRICS
 from regard.training.objective import known_labels
-from regard.training.parts import freeze, rate_share
+from regard.training.parts import freeze, optimizer_of
 from regard.training.progress import Talk
 from regard.training.schedule import factor
 
@@ -47,6 +48,8 @@ class Progress:
 
     epoch, batch: the next batch to be used; total: the updates in all, None while that is not known
     best: the best score so far, negative where less is better
+    lr: the last update's learning rate
+    processes: how many processes share the batches of an update
     """
 
     update: int = 0
@@ -58,6 +61,8 @@ class Progress:
     best_update: int = 0
     evaluations_since_best: int = 0
     finished: bool = False
+    lr: float = 0.0
+    processes: int = 1
 
     def saved(self) -> dict[str, Any]:
         return asdict(self)
@@ -82,6 +87,7 @@ class Trainer:
     keep:     called when the model as it stands is the best so far
     place:    where an item comes from, for messages
     weight:   how much the labels of an update weigh, by which its losses are divided
+    world:    the processes that train together; each calls `run`, and the first alone evaluates, keeps and saves
     """
 
     model: nn.Module
@@ -96,15 +102,18 @@ class Trainer:
     talk: Talk
     progress: Progress = field(default_factory=Progress)
     weight: Callable[[Sequence[Batch]], float] = field(default=known_labels)
+    world: World = field(default_factory=World)
 
     def __post_init__(self) -> None:
         freeze(self.model, self.settings.freeze)
-        self.optimizer = _optimizer(self.model, self.settings)
+        self.optimizer = optimizer_of(self.model, self.settings)
         self.average = Average(self.settings.average)
         self.device = next(self.model.parameters()).device
         self._started = time.monotonic() - self.progress.seconds
         self._saved = self._measure_from = self._last = time.monotonic()
-        self._epoch_updates = math.ceil(len(self.plan_of(0)) / self.settings.accumulate)
+        self._at_once = self.settings.accumulate * self.world.size
+        self._epoch_updates = math.ceil(self._check_enough(len(self.plan_of(0))) / self._at_once)
+        self.progress.processes = self.world.size
         if self.settings.epochs is not None and self.progress.total is None:
             self.progress.total = max(1, round(self.settings.epochs * self._epoch_updates))
 
@@ -113,19 +122,21 @@ class Trainer:
         self._saved = self._last = time.monotonic()
         self._started = self._last - self.progress.seconds
         self.model.train()
-        with _interruptible() as interrupted:
+        with interruptible(twice=self.world.size == 1) as interrupted:
             for batches in self._updates():
                 loss, norm = self._update(batches)
-                self.talk.stepped(self.progress, loss, norm, self._rate(batches), self._left())
+                (elements,) = self.world.sums(self.device, _elements(batches))
+                self.talk.stepped(self.progress, loss, norm, self._rate(elements), self._left())
                 if self.progress.update == MEASURED_UPDATES and self.progress.total is None:
                     self._measured()
                 elif self._evaluation_due:
                     self._evaluate()
                 if self._finished:
                     break
-                if interrupted() or time.monotonic() - self._saved > SAVE_SECONDS:
+                (stop,) = self.world.sums(self.device, interrupted())
+                if stop or time.monotonic() - self._saved > SAVE_SECONDS:
                     self._save()
-                if interrupted():
+                if stop:
                     raise KeyboardInterrupt
         self.progress.finished = True
         self._save()
@@ -163,7 +174,7 @@ class Trainer:
         often = left / (per_update + per_evaluation / every)
         seldom = (left - EVALUATIONS * per_evaluation) / per_update
         more = often if self.settings.evaluate_every is not None else min(often, seldom)
-        self.progress.total = MEASURED_UPDATES + max(1, int(more))
+        self.progress.total = self.world.from_first(MEASURED_UPDATES + max(1, int(more)))
         self.talk.say(
             f"{self.settings.minutes:g} minutes are {self.progress.total} updates "
             f"({self.progress.total / self._epoch_updates:.1f} epochs) at this machine's speed"
@@ -190,60 +201,94 @@ class Trainer:
         while True:
             order = self.plan_of(self.progress.epoch)
             while self.progress.batch < len(order):
-                numbers = order[self.progress.batch : self.progress.batch + self.settings.accumulate]
-                yield [self.items.batch(items, self.progress.epoch) for items in numbers]
+                numbers = order[self.progress.batch : self.progress.batch + self._at_once]
+                own = numbers[self.world.rank :: self.world.size]
+                batches = [self.items.batch(items, self.progress.epoch) for items in own]
+                self.progress.batch += len(numbers)
+                yield batches
             self.progress.epoch += 1
             self.progress.batch = 0
 
     def _update(self, batches: Sequence[Batch]) -> tuple[float, float]:
         """One step of the optimiser: (mean loss of a label, length of the gradient)."""
         progress, settings = self.progress, self.settings
-        progress.batch += len(batches)
         progress.update += 1
         if progress.update == MEASURED_UPDATES // 3 + 1:
             self._measure_from = time.monotonic()
-        torch.manual_seed(_mixed(settings.seed, progress.update))
-        weight = self.weight(batches)
+        (weight,) = self.world.sums(self.device, self.weight(batches))
         if weight == 0:  # nothing to learn from: even the optimiser's momentum must not move the weights
             return 0.0, 0.0
         self.optimizer.zero_grad(set_to_none=True)
         total = 0.0
-        for batch in batches:
+        for number, batch in enumerate(batches):
+            torch.manual_seed(_mixed(settings.seed, progress.update, number * self.world.size + self.world.rank))
             loss = self.loss(batch.to(self.device)) / weight
             loss.backward()
             total += loss.item()
-        self._check(total, batches)
+        total = self._checked(total, batches)
+        self.world.sum_gradients(self.model)
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
         norm = nn.utils.clip_grad_norm_(parameters, settings.clip)
-        rate = settings.lr * factor(settings.schedule, progress.update, settings.warmup_steps, progress.total)
+        progress.lr = settings.lr * factor(settings.schedule, progress.update, settings.warmup_steps, progress.total)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate * group["share"]
+            group["lr"] = progress.lr * group["share"]
         self.optimizer.step()
         return total, norm.item()
+
+    def resume(self, progress: Progress) -> None:
+        """Go on from where a run stood.
+
+        With more processes than then an update has more batches, and what was left to do takes fewer updates.
+        """
+        then, self.progress = progress.processes, progress
+        if then == self.world.size:
+            return
+        if progress.total is not None and not progress.finished:
+            progress.total = progress.update + math.ceil((progress.total - progress.update) * then / self.world.size)
+        progress.processes = self.world.size
+        left = "" if progress.total is None else f"; {progress.total - progress.update} updates are left"
+        self.talk.say(f"begun with {then} processes and going on with {self.world.size}{left}")
+
+    def _check_enough(self, batches: int) -> int:
+        """How many batches an epoch has: at least one for each process."""
+        if batches < self.world.size > 1:
+            raise RegardError(
+                f"{self.world.size} processes cannot share {batches} batches, all that an epoch has; start fewer, or "
+                "make train.batch_tokens smaller"
+            )
+        return batches
 
     def rehearse(self, numbers: Sequence[int]) -> None:
         """One update from some items, as any other; for a trainer that is thrown away."""
         self._update([self.items.batch(numbers, 0)] * self.settings.accumulate)
 
-    def _check(self, loss: float, batches: Sequence[Batch]) -> None:
+    def _checked(self, own: float, batches: Sequence[Batch]) -> float:
+        """The update's loss, this process's own and the others'; one that is no number is refused."""
+        (loss,) = self.world.sums(self.device, own)
         if math.isfinite(loss):
-            return
-        places = [self.place(item) for batch in batches for item in batch.items]
+            return loss
+        blamed = [] if math.isfinite(own) else [self.place(item) for batch in batches for item in batch.items]
+        places = [place for of_one in self.world.gathered(blamed) for place in of_one]
         more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
-        raise RegardError(
+        raise self.world.fault(
             f"the loss became {loss} at update {self.progress.update}, on {', '.join(places[:_NAMED])}{more}; what was "
             "saved before is untouched. A smaller train.lr or train.clip may help"
         )
 
-    def _rate(self, batches: Sequence[Batch]) -> float:
+    def _rate(self, elements: float) -> float:
         """Elements per second since the last call."""
         before, self._last = self._last, time.monotonic()
-        now = self._last
-        return sum(int(batch.inputs["lengths"].sum()) for batch in batches) / max(now - before, 1e-9)
+        return elements / max(self._last - before, 1e-9)
 
     # Evaluating and saving
 
     def _evaluate(self) -> None:
+        """The first process evaluates, and the others learn from it how it stands."""
+        if self.world.first:
+            self._evaluated()
+        self.progress = self.world.from_first(self.progress)
+
+    def _evaluated(self) -> None:
         progress = self.progress
         self.average.add(self.model)
         with self.average.applied(self.model):
@@ -261,46 +306,15 @@ class Trainer:
 
     def _save(self) -> None:
         self.progress.seconds = self._used()
-        self.save(self)
+        if self.world.first:
+            self.save(self)
         self._saved = time.monotonic()
 
 
-def _optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.AdamW:
-    """AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101) with Adam's second beta as in Vaswani et al. 2017, section
-    5.3; biases, norms and other single rows of numbers are not shrunk."""
-    groups: dict[tuple[float, float], dict[str, Any]] = {}
-    for name, parameter in model.named_parameters():
-        decay = settings.weight_decay if parameter.dim() > 1 else 0.0
-        share = rate_share(name, model, settings.layer_decay)
-        group = groups.setdefault((-decay, -share), {"params": [], "weight_decay": decay, "share": share})
-        group["params"].append(parameter)
-    # Matrices first: the order of groups is the order in which numbers are updated.
-    ordered = [groups[key] for key in sorted(groups)]
-    return torch.optim.AdamW(ordered, lr=settings.lr, betas=(0.9, 0.98), fused=True)
+def _elements(batches: Sequence[Batch]) -> int:
+    return sum(int(batch.inputs["lengths"].sum()) for batch in batches)
 
 
-def _mixed(seed: int, update: int) -> int:
-    """One number from two: different for every pair that occurs."""
-    return (seed * 1_000_003 + update) % 2**63
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C lets the update end and the state be saved, the second one stops at once."""
-    asked = False
-
-    def ask(signum: int, frame: object) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-
-    try:
-        before = signal.signal(signal.SIGINT, ask)
-    except ValueError:  # not in the main thread: there is nobody to interrupt
-        yield lambda: False
-        return
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
+def _mixed(seed: int, update: int, place: int) -> int:
+    """One number from three: different for all that occur."""
+    return (seed * 1_000_003 + update + place * 1_000_003**2) % 2**63
