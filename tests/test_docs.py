@@ -5,6 +5,7 @@ import gzip
 import io
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -188,6 +189,8 @@ def beside(shared_data, name):
         tweets = gzip.decompress((shared_data / "vader-ratings" / "tweets_GroundTruth.txt.gz").read_bytes())
         lines = tweets.splitlines(keepends=True)
         return b"".join(line for number, line in enumerate(lines, 1) if number % 10)
+    if name.endswith(".ts.gz"):
+        return (shared_data / "timeseries-ucr-uea" / name).read_bytes()
     if name.startswith("stsb"):
         packed = shared_data / "stsb" / f"{name.replace('stsb', 'stsb-en')}.gz"
         return gzip.decompress(packed.read_bytes())
@@ -204,6 +207,9 @@ def prepare(words, shared_data, folder):
     """Run one of the recipes' scripts, and keep the first lines of what it writes."""
     script, source, target = words[1:4]
     data = {"cmudict.dict.gz": shared_data / "cmudict" / "cmudict.dict.gz"}.get(source, shared_data / source)
+    if source == "recordings":
+        data = folder / source
+        shutil.unpack_archive(shared_data / "fsdd" / "recordings.tar.xz", folder, filter="data")
     command = [sys.executable, str(ROOT / script), str(data), str(folder / target), *words[4:]]
     subprocess.run(command, check=True, capture_output=True)
     for table in (folder / target).glob("*.tsv"):
@@ -220,7 +226,7 @@ def test_the_commands_of_the_results_run(shared_data, tmp_path):
         if words[0] == "python":
             prepare(words, shared_data, tmp_path)
             continue
-        words = [word for word in words[1:] if not word.startswith("train.minutes=")]
+        words = [word for word in words[1:] if not word.startswith(("train.minutes=", "train.epochs="))]
         if words[0] == "train":
             words += ["train.epochs=0.01", *(["decode.max_length=9"] if writes(tmp_path / words[1]) else [])]
         if words[0] == "study":

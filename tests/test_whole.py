@@ -455,7 +455,7 @@ def test_a_number_may_be_left_out_by_name(faulty):
 FAULTS = {
     "a metric of another task": (["train.metric=accuracy"], "train.metric is accuracy, but a task of kind regress has"),
     "a field of labels": (["output.crf=true"], "output.crf is not used with task.kind = regress"),
-    "a pooling that is not there": (["model.pooling=max"], "must be one of mean, first, attention"),
+    "a pooling that is not there": (["model.pooling=max"], "must be one of mean, first, last, attention"),
     "a column that is not there": (["data.target=wort"], "there is no column wort; the columns are text, worth; did"),
     "a format of labels": (
         ["data.format=conllu"],
@@ -463,7 +463,7 @@ FAULTS = {
     ),
     "a task that is not there": (
         ["task.kind=regres"],
-        "must be one of label, classify, regress, seq2seq; did you mean regress",
+        "must be one of label, classify, regress, seq2seq, ctc, forecast, mlm, lm; did you mean regress",
     ),
 }
 
