@@ -9,6 +9,7 @@ import pytest
 
 from regard.training.interval import intervals
 from regard.training.label_metric import LABEL_METRICS
+from regard.training.language_metric import LanguageScores, Told
 from regard.training.metric import METRICS, Scores, TextScores, collect_numbers, count_classes, count_labels
 from regard.training.scores import Metric
 
@@ -59,6 +60,13 @@ def texts() -> list:
     return [one() for _ in range(53)]
 
 
+def languages() -> list[Told]:
+    """Texts of 1 to 6 pieces with as many letters and more, of which some are right."""
+    draw = random.Random(5)
+    sizes = [draw.randrange(1, 7) for _ in range(53)]
+    return [(-size * draw.random(), size, draw.randrange(size + 1), size + draw.randrange(9)) for size in sizes]
+
+
 def text_scores(pairs: list) -> TextScores:
     answered, right, given = ([pair[place] for pair in pairs] for place in range(3))
     return TextScores(answered, right, given)
@@ -71,6 +79,8 @@ KINDS: dict[str, tuple[list, Callable[[list], Scores]]] = {
     "several": (cells(), lambda pairs: count_classes(pairs, "|")),
     "numbers": (numbers(), collect_numbers),
     "texts": (texts(), text_scores),
+    "plain text": (languages(), lambda told: LanguageScores.of(told, masked=False)),
+    "masks": (languages(), lambda told: LanguageScores.of(told, masked=True)),
 }
 
 

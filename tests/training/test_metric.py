@@ -17,6 +17,7 @@ def test_less_is_better_of_errors_only() -> None:
         "word_errors",
         "character_errors",
         "perplexity",
+        "character_perplexity",
     }
 
 
