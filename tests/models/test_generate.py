@@ -13,7 +13,6 @@ from regard.data.batching import collate
 from regard.data.example import Example
 from regard.decode import search as searching
 from regard.errors import ShapeError
-from regard.layers import Decoder
 from regard.layers.cache import Cache
 from regard.models.generate import PIECES_FOR_EACH, PIECES_MORE, _Steps
 from regard.models.inputs import InputPart
@@ -284,17 +283,12 @@ def test_signs_that_stand_for_no_text_are_never_written(sides):
 # Planted faults
 
 
-def _position_starts_anew(self, x, *given, cache=None, **others):
-    if cache is not None:
-        cache.length = 0
-    return _forward(self, x, *given, cache=cache, **others)
+_begin = Cache.begin
 
-
-_forward = Decoder.forward
 
 FAULTS = {
     "the memory's mask is dropped": (InputPart, "mask", lambda self, inputs: None),
-    "positions begin anew at each step": (Decoder, "forward", _position_starts_anew),
+    "positions begin anew at each step": (Cache, "begin", lambda self, x: torch.zeros_like(_begin(self, x))),
     "what is remembered stays when items leave": (Cache, "select_memory", lambda self, items: None),
     "what is remembered stays when beams change places": (
         Cache,

@@ -117,7 +117,7 @@ class MultiHeadAttention(nn.Module):
         cache:     remembers keys and values between steps
         output:    (batch, queries, width)
         """
-        queries = self.query_norm(_split(self.query(x), self.heads))
+        queries = self.query_norm(split(self.query(x), self.heads))
         if memory is None:
             keys, values = self.project(x, content)
             where = _in_order(x) if positions is None else positions
@@ -126,18 +126,18 @@ class MultiHeadAttention(nn.Module):
             key_positions = positions
             if isinstance(cache, AttentionCache):
                 keys, values, key_positions = cache.extend(keys, values, where)
-                queries, mask = _beside(queries, keys.shape[0]), cache.sight & mask
+                queries, mask = beside(queries, keys.shape[0]), cache.sight & mask
                 # Beams stand beside each other, where the row of each would stand.
                 positions = where.view(-1, queries.shape[2]) if len(where) > 1 else where.expand(1, queries.shape[2])
         else:
             project = partial(self.project, memory, content)
             keys, values = cache.keep(project) if isinstance(cache, MemoryCache) else project()
             position, positions, key_positions = NOWHERE, None, None
-            queries = _beside(queries, keys.shape[0])
+            queries = beside(queries, keys.shape[0])
         output = attend(
             queries,
-            _share(keys, self.heads),
-            _share(values, self.heads),
+            share(keys, self.heads),
+            share(values, self.heads),
             score=self.score,
             normalizer=self.normalizer,
             scale=self.scale,
@@ -156,7 +156,7 @@ class MultiHeadAttention(nn.Module):
     def project(self, memory: Tensor, content: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The keys and values of a memory: (batch, key_heads, keys, head_width) and (…, value_width)."""
         values = self.value(memory if content is None else content)
-        return self.key_norm(_split(self.key(memory), self.key_heads)), _split(values, self.key_heads)
+        return self.key_norm(split(self.key(memory), self.key_heads)), split(values, self.key_heads)
 
 
 def _as_it_is(inputs: int, outputs: int) -> nn.Module:
@@ -164,12 +164,12 @@ def _as_it_is(inputs: int, outputs: int) -> nn.Module:
     return nn.Identity()
 
 
-def _split(x: Tensor, heads: int) -> Tensor:
+def split(x: Tensor, heads: int) -> Tensor:
     # (batch, time, width) -> (batch, heads, time, head_width)
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
-def _beside(queries: Tensor, batch: int) -> Tensor:
+def beside(queries: Tensor, batch: int) -> Tensor:
     """Rows that share a memory become queries of one row: (rows, heads, 1, head_width) -> (batch, heads, rows / batch,
     head_width), so that the memory need not be there several times."""
     # Not len(…), which makes a fixed number of a size that is open while a model is exported.
@@ -181,7 +181,7 @@ def _beside(queries: Tensor, batch: int) -> Tensor:
     return queries.view(batch, -1, *queries.shape[1:]).squeeze(3).transpose(1, 2)
 
 
-def _share(x: Tensor, heads: int) -> Tensor:
+def share(x: Tensor, heads: int) -> Tensor:
     # (batch, key_heads, keys, head_width) -> (batch, heads, keys, head_width)
     return x if x.shape[1] == heads else x.repeat_interleave(heads // x.shape[1], 1)
 

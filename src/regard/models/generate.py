@@ -15,12 +15,15 @@ from regard.attention.mask import Mask
 from regard.decode.filter import Filter, Required
 from regard.decode.sample import Sampling
 from regard.decode.search import Draw, Hypothesis, Ranking, follow, search
-from regard.layers.cache import joined
+from regard.layers.cache import Cache, joined
+from regard.layers.one_step import OneStep
+from regard.layers.stack import Decoder
 from regard.layers.watch import Watch, watching
 from regard.models.answering import Answered
 from regard.models.inputs import Inputs
 from regard.models.looking import cross_attention, looked_at
 from regard.models.model import DecoderModel, EncoderDecoderModel, WritingModel
+from regard.models.outputs import SoftmaxHead
 
 # A text may have so many pieces for each of the source, and so many more, where nothing else is said.
 PIECES_FOR_EACH, PIECES_MORE = 3, 50
@@ -274,6 +277,9 @@ class _Steps(ExitStack):
         if watched:
             assert isinstance(model, EncoderDecoderModel)
             self.watch = self.enter_context(watching(cross_attention(model).weights))
+        self.scores = torch.empty(0, device=self.device)
+        self.one_step = _one_step(model, self.cache)
+        self.in_one_step = False
 
     def enter(self, places: Tensor) -> None:
         """The next items that wait take these places, or are the first."""
@@ -281,8 +287,13 @@ class _Steps(ExitStack):
         places = places.to(self.device)
         self.lengths = lengths if not len(self.lengths) else self.lengths.index_copy(0, places, lengths)
         self.cache.enter(places, len(self.lengths), memory, int(self.lengths.max()))
-        self.mask = self.model.mask(self.lengths)
+        self._look_at_all()
         self._tell(places.tolist())
+
+    def _look_at_all(self) -> None:
+        """Others are there: what is seen of what was read."""
+        self.mask = self.model.mask(self.lengths)
+        self.in_one_step = self.one_step is not None and self.one_step.may_see(self.mask)
 
     def _tell(self, places: Sequence[int]) -> None:
         """What those that enter are told."""
@@ -298,14 +309,25 @@ class _Steps(ExitStack):
             items = items.to(self.device)
             self.cache.select_memory(items)
             self.lengths = self.lengths[items]
-            self.mask = self.model.mask(self.lengths)
+            self._look_at_all()
             self.told = [self.told[item] for item in items.tolist()] if self.told else []
         written = self.cache.written(len(self.lengths))
-        tokens = tokens.to(self.device)[:, None]
-        scores = self.model.write(tokens, self.memory, self.mask, self.cache)[self.column][:, -1].float()
+        scores = self._scores(tokens.to(self.device)[:, None])
         # What is forbidden keeps its share of the probability, so that a text's score is that of the model itself.
         found = torch.log_softmax(scores, -1, out=scores).index_fill_(-1, self.forbidden, -torch.inf)
         return self._as_told(found, written) if self.told else found
+
+    def _scores(self, tokens: Tensor) -> Tensor:
+        """(rows, pieces), in the same memory at each step. tokens: (rows, 1)"""
+        if self.one_step is None or not self.in_one_step:
+            return self.model.write(tokens, self.memory, self.mask, self.cache)[self.column][:, -1].float()
+        vectors = self.one_step(self.model.written(tokens))[:, 0]
+        head = self.model.output.head(self.column)
+        assert isinstance(head, SoftmaxHead)
+        vectors, weight, bias = head.project.last(vectors)
+        if len(self.scores) < len(vectors):
+            self.scores = vectors.new_empty(len(vectors), len(weight))
+        return torch.addmm(bias, vectors, weight.T, out=self.scores[: len(vectors)])
 
     def _as_told(self, scores: Tensor, written: Sequence[int]) -> Tensor:
         """The scores where a text's given beginning leaves no choice.
@@ -329,6 +351,15 @@ class _Steps(ExitStack):
         lengths = self.lengths.repeat_interleave(len(weights) // len(self.lengths), 0)
         padding = torch.arange(weights.shape[1], device=weights.device) >= lengths[:, None]
         return weights.masked_fill(padding, 1.0)
+
+
+def _one_step(model: WritingModel, cache: Cache) -> OneStep | None:
+    """How the model goes on one piece, written out, where it can be."""
+    if not isinstance(model.decoder, Decoder) or not OneStep.applies(model.decoder):
+        return None
+    watched = any(part._forward_hooks or part._forward_pre_hooks for part in (model, *model.output.modules()))
+    single = all(part.dtype == torch.float32 for part in model.parameters())
+    return OneStep(model.decoder, cache) if single and not watched else None
 
 
 class _Waiting:
