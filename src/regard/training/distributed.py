@@ -15,6 +15,8 @@ from typing import TypeVar
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from regard.errors import RegardError, ToldError
 from regard.machine import processes
@@ -149,7 +151,12 @@ def joined() -> Iterator[World]:
     if size == 1:
         yield World()
         return
-    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=_WAIT)
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    store, _, _ = next(rendezvous("env://", timeout=_WAIT))
+    # A second training of the same processes must not find the first one's notes; each process adds 1 in each.
+    number = (store.add("joined", 1) - 1) // size
+    store = PrefixStore(f"training {number}", store)
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=_WAIT)
     try:
         yield World(rank, size, seat)
     finally:

@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from regard.machine import megabytes
 from regard.training.metric import shown
 
 # Plain lines between evaluations come at most this often.
@@ -29,6 +30,8 @@ class Stand(Protocol):
     def total(self) -> int | None: ...
     @property
     def seconds(self) -> float: ...
+    @property
+    def lr(self) -> float: ...
 
 
 class Talk:
@@ -38,7 +41,11 @@ class Talk:
         """One sentence that matters."""
 
     def stepped(self, at: Stand, loss: float, norm: float, rate: float, left: float | None) -> None:
-        """After each update. loss: the mean of a label; rate: elements per second; left: seconds to go."""
+        """After each update.
+
+        loss: the mean of a label; norm: the gradient's length before it is clipped; rate: elements per second; left:
+        seconds to go
+        """
 
     def evaluated(
         self, at: Stand, scores: Mapping[str, float], better: bool, sample: Sequence[tuple[str, str]]
@@ -90,7 +97,7 @@ class Plain(Talk):
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.loss, self.rate = _Smooth(), _Smooth()
+        self.loss, self.norm, self.rate = _Smooth(), _Smooth(), _Smooth()
         self._said = time.monotonic()
 
     def say(self, sentence: str) -> None:
@@ -98,9 +105,10 @@ class Plain(Talk):
 
     def stepped(self, at: Stand, loss: float, norm: float, rate: float, left: float | None) -> None:
         loss, rate = self.loss.add(loss), self.rate.add(rate)
+        norm = self.norm.add(norm)
         if time.monotonic() - self._said > _PLAIN_SECONDS:
             self._said = time.monotonic()
-            self.say(f"  update {_of(at)}  loss {loss:.4f}  {rate:,.0f} tokens/s  {_clock(left)} left")
+            self.say("  ".join(("", *_now(at, loss, norm, rate, left))))
 
     def evaluated(
         self, at: Stand, scores: Mapping[str, float], better: bool, sample: Sequence[tuple[str, str]]
@@ -116,7 +124,7 @@ class Picture(Talk):
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.loss, self.rate = _Smooth(), _Smooth()
+        self.loss, self.norm, self.rate = _Smooth(), _Smooth(), _Smooth()
         self.rows: list[tuple[str, ...]] = []
         self.names: tuple[str, ...] = ()
         self.sample: Sequence[tuple[str, str]] = ()
@@ -127,7 +135,7 @@ class Picture(Talk):
 
     def stepped(self, at: Stand, loss: float, norm: float, rate: float, left: float | None) -> None:
         loss, rate = self.loss.add(loss), self.rate.add(rate)
-        now = Text(f"update {_of(at)}   loss {loss:.4f}   {rate:,.0f} tokens/s   {_clock(left)} left")
+        now = Text("   ".join(_now(at, loss, self.norm.add(norm), rate, left)))
         self._show(now, ProgressBar(total=at.total or 1, completed=at.update if at.total else 0, width=40))
 
     def evaluated(
@@ -166,6 +174,19 @@ class Picture(Talk):
 def talk_to(console: Console) -> Talk:
     """A picture for a terminal, plain lines for anything else."""
     return Picture(console) if console.is_terminal and not console.is_dumb_terminal else Plain(console)
+
+
+def _now(at: Stand, loss: float, norm: float, rate: float, left: float | None) -> tuple[str, ...]:
+    """Where training stands, part by part."""
+    return (
+        f"update {_of(at)}",
+        f"loss {loss:.4f}",
+        f"gradient {norm:.3g}",
+        f"lr {at.lr:.2e}",
+        f"{rate:,.0f} tokens/s",
+        f"{megabytes():,.0f} MB",
+        f"{_clock(left)} left",
+    )
 
 
 def _of(at: Stand) -> str:
