@@ -55,7 +55,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5, 23])
-@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: ",".join(asked))
 def test_an_item_finds_the_same_in_the_place_of_another(asked, at_once):
     items = range(len(LIMITS))
     table = Entering(items, asked.get("beam", 1))
