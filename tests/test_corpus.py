@@ -33,6 +33,20 @@ def test_each_part_is_read_from_its_files(tmp_path: Path) -> None:
     assert corpus.columns == ("-1",) and set(corpus.digests) == set(parts.values())
 
 
+def test_a_dev_without_labels_is_refused_and_one_label_is_enough(tmp_path: Path) -> None:
+    train = file(tmp_path, "train", 3, "conllu")
+    dev = Path(file(tmp_path, "dev", 2, "conllu"))
+    asked = {"data": {"train": train, "dev": str(dev)}}
+    text = dev.read_text()
+    dev.write_text(text.replace("U0", "_"))
+    assert len(read_corpus(recipe_from(asked), silent).dev) == 2
+    dev.write_text(text.replace("U0", "_").replace("U1", "_"))
+    with pytest.raises(
+        DataError, match=r"dev:1.*: no item of dev has a label of upos, but by dev .* leave data\.dev out"
+    ):
+        read_corpus(recipe_from(asked), silent)
+
+
 def test_several_files_make_one_part(tmp_path: Path) -> None:
     paths = [file(tmp_path, "a", 3), file(tmp_path, "b", 2)]
     corpus = read_corpus(recipe(paths, data={"dev": paths[1]}), silent)

@@ -451,12 +451,27 @@ def _split(
                     f"are learnt; {part} must have the columns of train"
                 )
     train, dev, test = _following(recipe, parts["train"], columns, say), parts["dev"], parts["test"]
+    _check_known(dev, train, columns)
     if not dev:
         if len(recipe.data.split) > 1 and test:
             raise DataError("data.split has a second share, for test, but test is given; give one share")
         train, dev, *more = _set_aside(recipe, train, say)
         test = more[0] if more else test
     return Corpus(train, to_be_scored(recipe, dev), to_be_scored(recipe, test), columns, digests)
+
+
+def _check_known(dev: Sequence[Example], train: Sequence[Example], columns: Sequence[str]) -> None:
+    """Refuse a dev in which there is nothing to be right or wrong about; _ stands where nobody has filled it in."""
+    if dev and not _filled(dev) and _filled(train):
+        raise DataError(
+            f"{dev[0].place}: no item of dev has a label of {', '.join(columns)}, but by dev the best model is chosen; "
+            "give labels, or leave data.dev out, so that a share of train is set aside"
+        )
+
+
+def _filled(examples: Sequence[Example]) -> bool:
+    every = (label for one in examples for of_column in one.labels.values() for label in of_column)
+    return any(label not in (None, "_") for label in every)
 
 
 def _set_aside(recipe: Recipe, examples: Sequence[Example], say: Say) -> Sequence[Sequence[Example]]:
