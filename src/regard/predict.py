@@ -264,7 +264,8 @@ class Predictor:
                             number = full[item]
                             answers[number] = self._as_answer(examples[number], of_batch, row, items[number])
         finally:
-            self.model.train(training)
+            if training:
+                self.model.train()
         return [answer for answer in answers if answer is not None]
 
     def _groups(self, batches: Iterator[Batch]) -> Iterator[list[Batch]]:
@@ -446,7 +447,8 @@ class Predictor:
                     batch = batch.to(self.device)
                     yield batch, self.model(batch.inputs)
         finally:
-            self.model.train(training)
+            if training:
+                self.model.train()
 
 
 def texts_of(words: Sequence[str], encoded: EncodedText) -> tuple[int, ...]:

@@ -321,11 +321,17 @@ class _Search:
 
     def _collect(self, origins: Tensor, totals: Tensor, ended: Tensor, seen: Tensor | None) -> None:
         """Keep the texts that end here among the best."""
-        for row, place in ended[:, : self.beam].nonzero().tolist():
-            item, origin, length = int(self.items[row]), origins[row, place], int(self.lengths[row])
-            tokens = self._symbols(self.written[row, origin], length)
-            looked = None if seen is None else seen[row, origin]
-            self.found[item].append(self._hypothesis(tokens, float(totals[row, place]), length + 1, looked))
+        places = ended[:, : self.beam].nonzero()
+        if not len(places):
+            return
+        rows, beams = places.T
+        origins, totals = origins[rows, beams], totals[rows, beams]
+        written = self.written[rows, origins]
+        told = zip(*(part.tolist() for part in (self.items[rows], self.lengths[rows], totals)), strict=True)
+        for number, (item, length, total) in enumerate(told):
+            looked = None if seen is None else seen[rows[number], origins[number]]
+            tokens = self._symbols(written[number], length)
+            self.found[item].append(self._hypothesis(tokens, total, length + 1, looked))
 
     @staticmethod
     def _symbols(written: Tensor, length: int) -> list[int]:
@@ -416,6 +422,9 @@ def best_sums(totals: Tensor, scores: Tensor, count: int) -> tuple[Tensor, Tenso
     items = torch.arange(len(totals))[:, None]
     inside = totals[items, beams][:, :, None] + whole[items, beams, numbers]
     places = (beams * symbols + numbers * _BLOCK)[:, :, None] + torch.arange(_BLOCK)
+    if not rest.shape[2]:
+        best = inside.flatten(1).topk(count)
+        return best.values, places.flatten(1).gather(1, best.indices)
     left_over = torch.arange(totals.shape[1])[:, None] * symbols + torch.arange(blocks * _BLOCK, symbols)
     sums = torch.cat((inside.flatten(1), (totals[:, :, None] + rest).flatten(1)), 1)
     places = torch.cat((places.flatten(1), left_over.flatten().expand(len(totals), -1)), 1)
