@@ -51,6 +51,7 @@ from regard.results import Results
 from regard.run import Run
 from regard.scoring import score, score_answers
 from regard.start import Start
+from regard.training.board import Board
 from regard.training.checkpoint import restore, state
 from regard.training.distributed import World, joined
 from regard.training.metric import METRICS as MEASURES
@@ -66,7 +67,7 @@ RUNS = Path("runs")
 # Under this name it stands in the report.
 _BEGUN = "began with"
 
-METRICS, REPORT, ENVIRONMENT = "metrics.jsonl", "report.html", "env.json"
+METRICS, REPORT, ENVIRONMENT, BOARD = "metrics.jsonl", "report.html", "env.json", "tensorboard"
 
 
 def train(
@@ -372,19 +373,21 @@ class _Training:
         try:
             trainer.run()
         except KeyboardInterrupt:
-            self.talk.close()
+            trainer.talk.close()
             raise self.world.fault(
                 f"stopped after update {trainer.progress.update}; the same command goes on from there"
             ) from None
         finally:
-            self.talk.close()
+            trainer.talk.close()
         if self.world.first:
             self._finish(trainer)
         self.world.from_first("finished")
 
     def _listeners(self) -> list[Talk]:
         """Who writes down what is heard: the first process."""
-        return [_Listener(self)] if self.world.first else []
+        if not self.world.first:
+            return []
+        return [_Listener(self), *([Board(self.folder / BOARD)] if self.recipe.train.tensorboard else [])]
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         model, share = self.predictor.model, self.recipe.output.ctc

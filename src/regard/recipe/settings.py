@@ -555,6 +555,9 @@ class TrainSettings(Section):
     certify: bool = Field(
         True, description="whether it is shown at the end that every way of running the model gives the same answers"
     )
+    tensorboard: bool = Field(
+        False, description="whether curves for TensorBoard are written into the run's folder, too"
+    )
     device: Annotated[str, _one_of("train.device")] = Field(
         "auto", description="auto takes an accelerator where there is one"
     )
