@@ -494,7 +494,17 @@ def swiglu(x: Array) -> Array:
     return gate / (1 + np.exp(-gate)) * value
 
 
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": relu, "gelu": gelu, "swiglu": swiglu}
+def gelu_tanh(x: Array) -> Array:
+    """Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2: the same, by a tanh that is near to it."""
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "relu": relu,
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "swiglu": swiglu,
+}
 
 
 def feed_forward(x: Array, weights: Weights, activation: str) -> Array:
