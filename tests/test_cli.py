@@ -224,7 +224,7 @@ def test_a_model_without_attention_says_so(folder):
         line
         for line in (folder / "alone.toml").read_text().splitlines()
         if not line.startswith(("heads =", "score =", "normalizer =", "position =", "attention_dropout ="))
-        and not line.startswith(("projections =", "query_key_norm =", "turned ="))
+        and not line.startswith(("projections =", "query_key_norm =", "turned =", "shared_blocks ="))
     )
     (folder / "alone.toml").write_text(text)
     trained = regard("train", "alone.toml", "train.epochs=1", folder=folder)

@@ -313,6 +313,7 @@ def test_who_does_not_see_the_picture_is_told_what_it_shows(opened, found, text)
     assert f"can looks most at {best}" in said
     assert shown.tab.locator("button.thumb").first.get_attribute("aria-label").startswith("layer 1, head 1: ")
     shown.tab.locator("#all-numbers summary").click()
+    shown.tab.locator("#all-numbers td").first.wait_for()
     assert shown.tab.locator("#all-numbers td").count() == len(WORDS) ** 2
 
 
