@@ -106,9 +106,10 @@ def test_the_commands_of_the_page_on_looking_print_what_it_shows(folder):
 
 def test_the_python_of_the_page_on_looking_runs(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    for language, lines in blocks("docs/looking.md"):
-        if language == "python":
-            exec(compile("\n".join(lines), "docs/looking.md", "exec"), {})
+    code = ["\n".join(lines) for language, lines in blocks("docs/looking.md") if language == "python"]
+    assert code
+    for block in code:
+        exec(compile(block, "docs/looking.md", "exec"), {})
 
 
 def test_the_lessons_can_be_learnt(folder, monkeypatch):

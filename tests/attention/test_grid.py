@@ -77,8 +77,12 @@ def test_a_picture_larger_than_the_learned_places_is_refused():
 
 
 def test_the_table_says_which_kinds_know_rows_and_columns():
-    for name in GRID_POSITIONS:
-        POSITIONS[name].sized(SIZES)
+    for name, kind in POSITIONS.items():
+        if name in GRID_POSITIONS:
+            assert kind.sized(SIZES) is not None
+        else:
+            with pytest.raises(ShapeError, match=f"the position {name} knows elements along a line, and no rows and"):
+                kind.sized(SIZES)
 
 
 def grid_of(values, rows, columns):

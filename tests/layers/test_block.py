@@ -34,7 +34,7 @@ def test_what_is_around_a_part_equals_the_reference(norm, place, residual):
     around = stir(AddNorm(WIDTH, norm=norm, place=place, residual=residual)).double().eval()
     shape = reference.Shape(heads=1, norm=norm, norm_place=place, residual=residual)
     wanted = reference.around(numpy(X), lambda x: 3 * np.sin(x), weights_of(around), shape)
-    assert_close(around.after(X, around.before(X).sin() * 3), wanted, 1e-10)
+    assert_close(around.changed(X, lambda seen: seen.sin() * 3), wanted, 1e-10)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -78,8 +78,8 @@ def test_a_decoder_block_equals_the_reference(norm, norm_place):
 
 def test_without_residual_the_change_takes_the_place_of_what_was_there():
     around = AddNorm(WIDTH, norm="none", residual=False)
-    assert torch.equal(around.after(X, 2 * X), 2 * X)
-    assert torch.equal(AddNorm(WIDTH, norm="none").after(X, 2 * X), 3 * X)
+    assert torch.equal(around.changed(X, lambda seen: 2 * X), 2 * X)
+    assert torch.equal(AddNorm(WIDTH, norm="none").changed(X, lambda seen: 2 * X), 3 * X)
 
 
 def test_dropout_in_a_block_is_for_training_only():

@@ -174,12 +174,13 @@ class AddNorm(nn.Module):
         self.dropout = Dropout(dropout)
         self.add = torch.add if residual else _replace
 
-    def before(self, x: Tensor, real: Tensor | None = None) -> Tensor:
-        """What the part gets to see."""
-        return self.norm_before(x, real)
+    def changed(self, x: Tensor, part: Callable[[Tensor], Tensor], real: Tensor | None = None) -> Tensor:
+        """What was there and the change that the part makes of it become one.
 
-    def after(self, x: Tensor, change: Tensor, real: Tensor | None = None) -> Tensor:
-        """What was there and the part's change become one."""
+        x, output: (batch, time, width), which the part takes and gives too
+        real:      (batch, time), which elements are no padding
+        """
+        change = part(self.norm_before(x, real))
         return self.norm_after(self.add(x, self.dropout(change)), real)
 
 
@@ -218,12 +219,9 @@ class EncoderBlock(nn.Module):
         real:      (batch, time), which elements are no padding
         positions: (batch | 1, time), where the elements stand; 0, 1, 2 … where not given
         """
-        change = self.attention(
-            self.around_attention.before(x, real), mask=mask, position=position, positions=positions
-        )
-        x = self.around_attention.after(x, change, real)
-        change = self.feed_forward(self.around_feed_forward.before(x, real))
-        return self.around_feed_forward.after(x, change, real)
+        attend = partial(self.attention, mask=mask, position=position, positions=positions)
+        x = self.around_attention.changed(x, attend, real)
+        return self.around_feed_forward.changed(x, self.feed_forward, real)
 
 
 class LookBackBlock(nn.Module):
@@ -268,16 +266,10 @@ class LookBackBlock(nn.Module):
 
         x, output: (batch, length, width)
         """
-        change = self.attention(
-            self.around_attention.before(x, real),
-            mask=mask,
-            position=position,
-            positions=positions,
-            cache=None if cache is None else cache.attention,
-        )
-        x = self.around_attention.after(x, change, real)
-        change = self.feed_forward(self.around_feed_forward.before(x, real))
-        return self.around_feed_forward.after(x, change, real)
+        own = None if cache is None else cache.attention
+        look_back = partial(self.attention, mask=mask, position=position, positions=positions, cache=own)
+        x = self.around_attention.changed(x, look_back, real)
+        return self.around_feed_forward.changed(x, self.feed_forward, real)
 
 
 class DecoderBlock(nn.Module):
@@ -328,20 +320,10 @@ class DecoderBlock(nn.Module):
         positions:   (batch | 1, length), where the elements of x stand
         real:        (batch, length), which elements are no padding
         """
-        change = self.attention(
-            self.around_attention.before(x, real),
-            mask=mask,
-            position=position,
-            positions=positions,
-            cache=None if cache is None else cache.attention,
-        )
-        x = self.around_attention.after(x, change, real)
-        change = self.cross_attention(
-            self.around_cross_attention.before(x, real),
-            memory,
-            mask=memory_mask,
-            cache=None if cache is None else cache.cross_attention,
-        )
-        x = self.around_cross_attention.after(x, change, real)
-        change = self.feed_forward(self.around_feed_forward.before(x, real))
-        return self.around_feed_forward.after(x, change, real)
+        own = None if cache is None else cache.attention
+        look_back = partial(self.attention, mask=mask, position=position, positions=positions, cache=own)
+        x = self.around_attention.changed(x, look_back, real)
+        kept = None if cache is None else cache.cross_attention
+        look_up = partial(self.cross_attention, memory=memory, mask=memory_mask, cache=kept)
+        x = self.around_cross_attention.changed(x, look_up, real)
+        return self.around_feed_forward.changed(x, self.feed_forward, real)

@@ -37,9 +37,8 @@ class MixBlock(nn.Module):
 
     def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
         """x, output: (batch, time, width); real: (batch, time), the first so many of each row; None where all are"""
-        x = self.around_mix.after(x, self.mix(self.around_mix.before(x, real), real), real)
-        change = self.feed_forward(self.around_feed_forward.before(x, real))
-        return self.around_feed_forward.after(x, change, real)
+        x = self.around_mix.changed(x, lambda seen: self.mix(seen, real), real)
+        return self.around_feed_forward.changed(x, self.feed_forward, real)
 
 
 class MixEncoder(nn.Module):

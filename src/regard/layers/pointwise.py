@@ -21,7 +21,7 @@ class PointwiseBlock(nn.Module):
 
     def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
         """x, output: (batch, time, width); real: (batch, time), which elements are no padding"""
-        return self.around_feed_forward.after(x, self.feed_forward(self.around_feed_forward.before(x, real)), real)
+        return self.around_feed_forward.changed(x, self.feed_forward, real)
 
 
 class PointwiseEncoder(nn.Module):

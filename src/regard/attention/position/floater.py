@@ -34,6 +34,7 @@ class Floater(Position):
 
     @classmethod
     def sized(cls, sizes: Sizes) -> Self:
+        sizes = sizes.along_a_line("floater")
         return cls(sizes.width, depth=sizes.depth, longest=sizes.longest)
 
     def at(self, block: int) -> Position:

@@ -36,6 +36,15 @@ class Sizes:
     causal: bool = False
     grid: tuple[int, int] | None = None
 
+    def along_a_line(self, name: str) -> Sizes:
+        """These sizes, for a kind that knows no rows and columns; those of a picture are refused."""
+        if self.grid is not None:
+            raise ShapeError(
+                f"the position {name} knows elements along a line, and no rows and columns; take none, sinusoidal, "
+                "learned, rotary, t5 or quadratic"
+            )
+        return self
+
 
 class Position(nn.Module):
     """A position kind tells attention where things are; this one tells nothing.

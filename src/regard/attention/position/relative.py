@@ -31,6 +31,7 @@ class Shaw(Position):
 
     @classmethod
     def sized(cls, sizes: Sizes) -> Self:
+        sizes = sizes.along_a_line("shaw")
         value_width = sizes.head_width if sizes.value_width is None else sizes.value_width
         distance = 16 if sizes.distance is None else sizes.distance
         return cls(sizes.head_width, value_width, depth=sizes.depth, distance=distance)
@@ -131,7 +132,7 @@ class Alibi(Position):
 
     @classmethod
     def sized(cls, sizes: Sizes) -> Self:
-        return cls(sizes.heads)
+        return cls(sizes.along_a_line("alibi").heads)
 
     def bias(self, queries: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         far = ahead(query_positions, key_positions).abs()[:, None]
